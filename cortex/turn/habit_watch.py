@@ -83,6 +83,11 @@ class ObservedRun:
         return tuple(dict.fromkeys(urlsplit(exchange.url).hostname or "" for exchange in self.exchanges))
 
     @property
+    def requests(self) -> tuple[tuple[str, str], ...]:
+        """The method and address of each request that was answered."""
+        return tuple(dict.fromkeys((exchange.method, exchange.url) for exchange in self.exchanges))
+
+    @property
     def tool_names(self) -> tuple[str, ...]:
         return () if self._tools is None else tuple(self._tools.names)
 
@@ -156,6 +161,7 @@ class Noticing(Protocol):
         tier: str,
         tools: tuple[str, ...],
         hosts: tuple[str, ...],
+        requests: tuple[tuple[str, str], ...],
         clean: bool,
     ) -> Any | None:
         """Count the run; return the habit if this run has made it one, only once."""
@@ -258,6 +264,7 @@ class HabitWatch:
             tier=payload.tier,
             tools=run.tool_names,
             hosts=run.hosts,
+            requests=run.requests,
             clean=clean,
         )
         if habit is not None:

@@ -54,7 +54,11 @@ class HabitSettings(Section):
     min_occurrences: Annotated[int, Field(ge=2)] = 3
     within_days: Span = 7
     similarity: Annotated[float, Field(gt=0, le=1)] = 0.8
-    """Two scripts with at least this similarity count as the same: 1 is the same shape, 0 nothing in common."""
+    """Proposed code with at least this similarity to rejected code counts as the same: 1 is the same shape."""
+    similarity_effects: Annotated[float, Field(gt=0, le=1)] = 0.4
+    """Two scripts with the same effects (tools, addresses) and at least this similarity count as the same."""
+    similarity_pure: Annotated[float, Field(gt=0, le=1)] = 0.7
+    """The same for scripts that reach for nothing but their input."""
     max_occurrences: Positive = 500
     """Occurrences kept, of all scripts together; the oldest make way."""
     record: bool = True

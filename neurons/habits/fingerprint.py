@@ -5,20 +5,22 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from sandbox import CodeReader
 
+from .effects import MAX_EFFECT_CHARS, MAX_EFFECTS, UNKNOWN, request, same_effect
+from .fingerprint_marks import MAX_MARK_CHARS, MAX_MARKS
 from .fingerprint_names import MAX_NAME_CHARS
 from .fingerprint_parts import MAX_LITERAL_CHARS, MAX_LITERALS, MAX_NAMES, MAX_PARTS
 from .fingerprint_shape import read
+from .sketch import Sketch, parts_of
 
 # JSON escapes take up to six characters each; the rest is room for the names around the literals.
 MAX_ANSWER_BYTES = 6 * MAX_LITERALS * (MAX_LITERAL_CHARS + 2 * MAX_NAME_CHARS) + 32 * MAX_PARTS + 18 * 1024 * 6
-MAX_COUNT = 1_000_000
-_PART_CHARS = 8
+MAX_ANSWER_BYTES += 6 * (MAX_EFFECTS * MAX_EFFECT_CHARS + MAX_MARKS * MAX_MARK_CHARS) + 16 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +47,15 @@ class Fingerprint:
     globals: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
+    sketch: Sketch = field(default_factory=lambda: Sketch(""))
+    """What is kept to recognise it."""
 
     @classmethod
     def of_json(cls, data: Any) -> Fingerprint:
         """Parse and check a fingerprint. Raises ValueError if invalid or too large: it comes from a process that parsed
         hostile code."""
         try:
-            parts = _parts(data["parts"])
+            parts = parts_of(data["parts"])
             literals = tuple(
                 Literal(_text(path, 2 * MAX_NAME_CHARS), _text(kind, 10), _text(text, MAX_LITERAL_CHARS))
                 for path, kind, text in _some(data["literals"], MAX_LITERALS)
@@ -62,12 +66,22 @@ class Fingerprint:
             }
         except (TypeError, KeyError, AttributeError, RecursionError) as error:
             raise ValueError("not a fingerprint") from error
-        return cls(_shape(parts, names["tools"], names["hosts"]), parts, literals, **names)
+        shape = _shape(parts, names["tools"], names["hosts"])
+        sketch = Sketch.of(shape, data)
+        return cls(shape, parts, literals, **names, sketch=sketch.shaped(shape))
 
-    def using(self, tools: Iterable[str], hosts: Iterable[str]) -> Fingerprint:
-        """The fingerprint with the tools and hosts that were used at run time, where the code names none."""
-        tools, hosts = self.tools or _names(tools), self.hosts or _names(hosts)
-        return replace(self, shape=_shape(self.parts, tools, hosts), tools=tools, hosts=hosts)
+    def using(
+        self, tools: Iterable[str], hosts: Iterable[str], requests: Iterable[tuple[str, str]] = ()
+    ) -> Fingerprint:
+        """The fingerprint with the tools, hosts and requests (method and address) that were used at run time, where the
+        code names none."""
+        used = {request(method, address)[0] for method, address in requests}
+        used |= {f"{UNKNOWN} {host}/{UNKNOWN}" for host in hosts} if not used else set()
+        tools = _names(tools)
+        effects = _reached(self.sketch.effects, used, {f"tools.{name}" for name in tools})
+        tools, hosts = self.tools or tools, self.hosts or _names(hosts)
+        shape = _shape(self.parts, tools, hosts)
+        return replace(self, shape=shape, tools=tools, hosts=hosts, sketch=self.sketch.reaching(effects))
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -76,6 +90,7 @@ class Fingerprint:
             "globals": list(self.globals),
             "tools": list(self.tools),
             "hosts": list(self.hosts),
+            **self.sketch.to_json(),
         }
 
 
@@ -108,18 +123,25 @@ def _shape(parts: Mapping[str, int], tools: tuple[str, ...], hosts: tuple[str, .
     return hashlib.sha256(f"{counted}\n{json.dumps([tools, hosts])}".encode()).hexdigest()
 
 
+def _reached(named: Iterable[str], requests: set[str], tools: set[str]) -> set[str]:
+    """The effects that the code names, and in place of those that it leaves open what it did."""
+    left_open = {effect for effect in named if _is_open(effect)}
+    known = {effect for effect in named if effect not in left_open}
+    if left_open or not any(" " in effect for effect in known):
+        known |= {one for one in requests if not any(same_effect(one, effect) for effect in known)}
+    if not requests:
+        known |= left_open
+    return known if any(effect.startswith("tools.") for effect in known) else known | tools
+
+
+def _is_open(effect: str) -> bool:
+    method, _, place = effect.partition(" ")
+    host, _, path = place.partition("/")
+    return UNKNOWN in (method, host, path)
+
+
 def _names(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted({name[:MAX_NAME_CHARS] for name in names})[:MAX_NAMES])
-
-
-def _parts(data: Any) -> dict[str, int]:
-    if type(data) is not dict or len(data) > MAX_PARTS:
-        raise ValueError(f"expected an object of at most {MAX_PARTS} parts")
-    if not all(type(part) is str and len(part) == _PART_CHARS for part in data):
-        raise ValueError(f"expected parts of {_PART_CHARS} characters")
-    if not all(type(count) is int and 0 < count <= MAX_COUNT for count in data.values()):
-        raise ValueError(f"expected counts from 1 to {MAX_COUNT}")
-    return data
 
 
 def _some(values: Any, most: int) -> Any:

@@ -6,6 +6,7 @@ host offer keeps its own name.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from .fingerprint_tree import FUNCTIONS, Local, Node
@@ -79,6 +80,11 @@ _WEB = """
 
 _KNOWN_MEMBERS = frozenset(f"{_ARRAYS} {_TEXTS} {_NUMBERS_AND_DATES} {_COLLECTIONS_AND_PROMISES} {_WEB}".split())
 
+_ARITHMETIC = re.compile(r"[\d.eE+*/() ]{1,40}")
+_SUM = re.compile(r" {0,3}\+ {0,3}")
+_PRODUCT = re.compile(r" {0,3}([*/]) {0,3}")
+_AROUND = "() "
+
 Path = tuple[str, ...]
 
 
@@ -88,6 +94,7 @@ class Names:
     def __init__(self, source: str) -> None:
         self._source = source
         self._constants: dict[Node, bool] = {}
+        self._callees: dict[Node, Path | None] = {}
 
     def text(self, node: Node) -> str:
         """The source text, one character per byte: decode it before showing it to a person."""
@@ -132,8 +139,10 @@ class Names:
         return "number" if is_negative(node) else operator(node)
 
     def callee_path(self, node: Node) -> Path | None:
-        callee = node.at("function")
-        return None if callee is None else self.path(callee)
+        if node not in self._callees:
+            callee = node.at("function")
+            self._callees[node] = None if callee is None else self.path(callee)
+        return self._callees[node]
 
     def called(self, node: Node, path: Path | None) -> str:
         """The label of a call, given the path of the callee."""
@@ -270,3 +279,24 @@ def operator(node: Node) -> str:
 def is_negative(node: Node) -> bool:
     value = node.at("argument")
     return value is not None and value.type == "number" and operator(node) in ("op:-", "op:+")
+
+
+def number_of(text: str) -> float | None:
+    """The value of a sum or product of plain numbers, such as `24 * 60 * 60`; None for anything else. Brackets are not
+    minded: it must only be the same for the same text."""
+    text = text.replace("_", "")
+    if not _ARITHMETIC.fullmatch(text):
+        return None
+    try:
+        return float(text) if text.isdecimal() else sum(map(_product, _SUM.split(text.strip(_AROUND))))
+    except (ValueError, ZeroDivisionError, OverflowError):
+        return None
+
+
+def _product(text: str) -> float:
+    first, *rest = _PRODUCT.split(text.strip(_AROUND))
+    value = float(first.strip(_AROUND))
+    for sign, factor in zip(rest[::2], rest[1::2], strict=True):
+        number = float(factor.strip(_AROUND))
+        value = value * number if sign == "*" else value / number
+    return value

@@ -14,6 +14,7 @@ from typing import Any
 
 from .fingerprint_names import DATA, LITERALS, MAX_NAME_CHARS, REFERENCES, Names, bare, is_negative, operator
 from .fingerprint_parts import Found
+from .fingerprint_traits import Traits
 from .fingerprint_tree import FUNCTIONS, Local, Node, declared, tree_of
 
 MAX_DEPTH = 150
@@ -51,14 +52,16 @@ def read(code: str) -> dict[str, Any] | None:
     if tree is None:
         return None
     characters = source.decode("latin-1")
-    return _Reading(characters, declared(tree, characters)).of(tree.root)
+    locals_ = declared(tree, characters)
+    names = Names(characters)
+    return _Reading(names, locals_).of(tree.root) | Traits(names, tree).of(tree.root)
 
 
 class _Reading:
     """Walks through the script once. A variable's value is visited where it is first used, as if it stood there."""
 
-    def __init__(self, source: str, locals_: list[Local]) -> None:
-        self._names = Names(source)
+    def __init__(self, names: Names, locals_: list[Local]) -> None:
+        self._names = names
         self._locals = locals_
         self._found = Found()
         self._parts = self._found.parts

@@ -81,10 +81,12 @@ _NONE: list[Node] = []
 class Local:
     """A variable of the script and its value: None when the value changes or is not known."""
 
-    __slots__ = ("deferred", "used", "value")
+    __slots__ = ("deferred", "first", "used", "value")
 
     def __init__(self, value: Node | None) -> None:
         self.value = value
+        self.first = value
+        """The value that it was declared with, also if it changes later."""
         self.used = False
         """Whether its value was visited."""
         self.deferred = False

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ..contracts import Json
-from .fingerprint import Fingerprint, Literal
-from .secret_texts import without_keys, without_secrets
+from .fingerprint import Literal
 from .similarity import Parameter, parameters
+from .sketch import Sketch
 
-# Increase it when fingerprints change: stored ones could not be compared with new ones.
-FORMAT = 1
+FORMAT = 2
+# Increase it when sketches change: those of other rules are taken again from the wordings that are kept.
+RULE = 1
 MAX_RECENT = 10
 MAX_KEPT_LITERALS = 32
 MAX_VALUE_CHARS = 100
 MAX_PURPOSE = 200
 MAX_NAMES = 16
 MAX_CODES = 6
+MAX_SKETCHES = 8
+MAX_ABSORBED = 64
 # Of all wordings of a script together, but the latest one: documents are read often.
 MAX_CODES_CHARS = 65_536
 OFFER_S = 3600.0
@@ -78,9 +81,8 @@ class Script:
     """The document `habits/<id>`: a script that was seen, whether or not it is a habit yet."""
 
     id: str
-    fingerprint: Fingerprint
-    """The fingerprint of the first occurrence. All others are compared with this one, so that small changes do not add
-    up."""
+    sketches: tuple[Sketch, ...]
+    """Of the latest different wordings, the newest first. A new occurrence is compared with each of them."""
     first_at: float
     latest: Occurrence
     recent: tuple[Occurrence, ...] = ()
@@ -97,6 +99,10 @@ class Script:
     hinted: float | None = None
     """When the model was told."""
     neuron: str | None = None
+    absorbed: tuple[str, ...] = ()
+    """The ids of scripts that turned out to be this one, and were merged into it."""
+    rule: int = RULE
+    """The rule by which its sketches were taken."""
 
     @property
     def last_at(self) -> float:
@@ -106,7 +112,7 @@ class Script:
         hashes = dict.fromkeys(occurrence.code_hash for occurrence in reversed(self.recent))
         return Habit(
             id=self.id,
-            shape=self.fingerprint.shape,
+            shape=self.sketches[0].shape if self.sketches else "",
             occurrences=self.count,
             first_at=self.first_at,
             last_at=self.last_at,
@@ -129,6 +135,7 @@ class Script:
     def to_json(self) -> Json:
         return {
             "format": FORMAT,
+            "rule": self.rule,
             "purpose": self.latest.purpose,
             "count": self.count,
             "firstAt": self.first_at,
@@ -137,6 +144,7 @@ class Script:
             "offered": self.offered,
             "hinted": self.hinted,
             "neuron": self.neuron,
+            "absorbed": list(self.absorbed),
             "tier": self.latest.tier,
             "tools": list(self.tools),
             "hosts": list(self.hosts),
@@ -150,13 +158,13 @@ class Script:
                 }
                 for one in self.recent
             ],
-            "fingerprint": self.fingerprint.to_json(),
+            "sketches": [sketch.to_json() for sketch in self.sketches],
         }
 
     @classmethod
     def of_json(cls, script_id: str, data: Mapping[str, Any] | None) -> Script | None:
-        """Parse a document. None if it is not a script or has another format: all that is lost is a habit."""
-        if data is None or data.get("format") != FORMAT:
+        """Parse a document, also of the first format. None if it is not a script: all that is lost is a habit."""
+        if data is None or data.get("format") not in (1, FORMAT):
             return None
         try:
             recent = tuple(
@@ -168,11 +176,14 @@ class Script:
                 for one in data["recent"]
             )
             told, neuron = data["told"], data["neuron"]
+            # The first format has one fingerprint, which cannot be compared with what is taken today.
+            rule = int(data["rule"]) if data["format"] == FORMAT else 0
+            sketches = data["sketches"][:MAX_SKETCHES] if rule == RULE else ()
             # Documents written before these fields existed: the process that noticed the habit has told the model.
             offered, hinted = data.get("offered"), data.get("hinted", told)
             return cls(
                 id=script_id,
-                fingerprint=Fingerprint.of_json(data["fingerprint"]),
+                sketches=tuple(map(Sketch.of_json, sketches)),
                 first_at=float(data["firstAt"]),
                 latest=Occurrence(
                     float(data["lastAt"]),
@@ -190,6 +201,8 @@ class Script:
                 offered=None if offered is None else float(offered),
                 hinted=None if hinted is None else float(hinted),
                 neuron=None if neuron is None else str(neuron),
+                absorbed=tuple(map(str, data.get("absorbed", ())))[:MAX_ABSORBED],
+                rule=rule,
             )
         except (KeyError, TypeError, ValueError, OverflowError):
             return None
@@ -199,56 +212,6 @@ def is_of_later_format(data: Mapping[str, Any] | None) -> bool:
     """Whether a later version of the program wrote the document: it must then stay as it is."""
     written = (data or {}).get("format")
     return isinstance(written, int) and written > FORMAT
-
-
-def noted(
-    script: Script | None, script_id: str, found: Fingerprint, occurrence: Occurrence, *, since: float, most: int
-) -> Script:
-    """The script with one more occurrence, and without occurrences older than `since`."""
-    if script is None:
-        first = replace(found, literals=())
-        # Without the code: as it is here, it may contain keys.
-        blank = replace(occurrence, code="")
-        script = Script(id=script_id, fingerprint=first, first_at=occurrence.at, latest=blank)
-    literals = tuple(
-        replace(literal, text=without_secrets(literal.text)[:MAX_VALUE_CHARS])
-        for literal in occurrence.literals[:MAX_KEPT_LITERALS]
-    )
-    recent = (
-        *(one for one in script.recent if one.at >= since),
-        Occurrence(occurrence.at, occurrence.code_hash, literals),
-    )
-    code = without_keys(occurrence.code)
-    return replace(
-        script,
-        codes=_wordings(script, code),
-        latest=replace(
-            occurrence,
-            code=code,
-            purpose=" ".join(without_secrets(occurrence.purpose).split())[:MAX_PURPOSE],
-        ),
-        recent=recent[-most:],
-        count=script.count + 1,
-        tools=_union(script.tools, found.tools, occurrence.tools),
-        hosts=_union(script.hosts, found.hosts, occurrence.hosts),
-    )
-
-
-def _wordings(script: Script, newest: str) -> tuple[str, ...]:
-    """The wordings before the newest one, as many as there is room for."""
-    kept: list[str] = []
-    room = MAX_CODES_CHARS
-    for code in dict.fromkeys((script.latest.code, *script.codes)):
-        room -= len(code)
-        if room < 0 or len(kept) >= MAX_CODES - 1:
-            break
-        if code and code != newest:
-            kept.append(code)
-    return tuple(kept)
-
-
-def _union(*names: Sequence[str]) -> tuple[str, ...]:
-    return tuple(sorted({name for some in names for name in some}))[:MAX_NAMES]
 
 
 def is_due(script: Script, min_occurrences: int) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import anyio
@@ -14,8 +14,10 @@ from sandbox import SandboxError
 
 from ..contracts import DAY_S, HabitSettings, Json, NeuronError, Storage
 from .fingerprint import Fingerprint
+from .growth import merged, noted, rank
 from .habit import (
     MAX_RECENT,
+    RULE,
     Habit,
     Occurrence,
     Script,
@@ -23,14 +25,20 @@ from .habit import (
     hint_of,
     is_due,
     is_of_later_format,
-    noted,
 )
-from .similarity import similarity
+from .index import Index, enough_of
+from .sketch import Sketch, differ, purposes_alike
 
 log = logging.getLogger("motor_cortex")
 
-PREFIX = "habits/"
+FOLDER = "habits"
+PREFIX = f"{FOLDER}/"
 ID_CHARS = 16
+MAX_REGROUPED = 16
+"""Documents of an older rule that are brought up to date at one time."""
+_ALIKE_PURPOSES = 0.5
+_TIE = 0.1
+"""Of scripts that are alike within this, the stated purpose decides."""
 
 
 class Habits:
@@ -54,6 +62,10 @@ class Habits:
         self._one_at_a_time = anyio.Lock()
         self._known: dict[str, Script] = {}
         """Scripts as last read. Used only to find similar ones: decisions are made on a fresh read under the lock."""
+        self._index = Index()
+        self._enough = enough_of(settings.similarity_effects, settings.similarity_pure)
+        self._stamp: object = None
+        self._is_grouped = False
 
     async def noticed(
         self,
@@ -64,12 +76,13 @@ class Habits:
         tier: str = "isolated",
         tools: Sequence[str] = (),
         hosts: Sequence[str] = (),
+        requests: Sequence[tuple[str, str]] = (),
         clean: bool = True,
     ) -> Habit | None:
         """Note a run. Returns the habit if this run made the script one: from then on `Offers` has it to tell.
 
-        `tools` and `hosts` are those that were used; `clean` says whether everything worked. Raises nothing but a
-        cancellation: failing to notice a habit must not make anything else fail.
+        `tools`, `hosts` and `requests` (method and address) are those that were used; `clean` says whether everything
+        worked. Raises nothing but a cancellation: failing to notice a habit must not make anything else fail.
         """
         if not self._settings.enabled or not clean:
             return None
@@ -77,11 +90,12 @@ class Habits:
             found = await self._read(code)
             if found is None:
                 return None
-            found = found.using(tools, hosts)
+            found = found.using(tools, hosts, requests)
             occurrence = Occurrence(
                 self._now(), code_hash, found.literals, code, purpose, str(tier), tuple(tools), tuple(hosts)
             )
             async with self._one_at_a_time:
+                await self._regroup()
                 return await anyio.to_thread.run_sync(self._note, found, occurrence)
         except (SandboxError, NeuronError, OSError) as error:
             log.warning("Cannot look for a habit: %s", error)
@@ -96,6 +110,9 @@ class Habits:
         """The habit with this id, or the only one whose id begins with it."""
         found = [habit for habit in self.all() if habit.id.startswith(habit_id)] if habit_id else []
         exact = [habit for habit in found if habit.id == habit_id]
+        if not found and habit_id:
+            # It was merged into another one after its id was told.
+            found = [script.habit() for script in self._load().values() if habit_id in script.absorbed]
         return exact[0] if exact else found[0] if len(found) == 1 else None
 
     def hint(self, habit: Habit) -> str:
@@ -109,21 +126,131 @@ class Habits:
             script = Script.of_json(habit_id, data)
             return None if script is None else replace(script, neuron=neuron_id).to_json()
 
+        habit = self.get(habit_id)
+        habit_id = habit.id if habit is not None else habit_id
         self._storage.update(PREFIX + habit_id, change)
+
+    async def _regroup(self) -> None:
+        """Take new sketches for documents of an older rule from the wordings that are kept, a few at a time, and merge
+        those that are the same script by the rule of today."""
+        if self._is_grouped:
+            return
+        await anyio.to_thread.run_sync(self._reload)
+        old = sorted((one for one in self._known.values() if one.rule != RULE), key=lambda one: one.first_at)
+        for script in old[:MAX_REGROUPED]:
+            sketches = await self._sketched(script)
+            await anyio.to_thread.run_sync(self._resketch, script.id, sketches)
+        self._is_grouped = len(old) <= MAX_REGROUPED
+
+    async def _sketched(self, script: Script) -> tuple[Sketch, ...]:
+        document = await anyio.to_thread.run_sync(self._storage.read, PREFIX + script.id)
+        kept = Script.of_json(script.id, document.data) if document is not None else None
+        found = [await self._read(code) for code in (kept.habit().codes if kept is not None else ())]
+        return tuple(one.using(script.tools, script.hosts).sketch for one in found if one is not None)
+
+    def _resketch(self, script_id: str, sketches: tuple[Sketch, ...]) -> None:
+        def change(data: Json | None) -> Json | None:
+            script = Script.of_json(script_id, data)
+            if script is None or script.rule == RULE:
+                return None
+            kept.append(replace(script, sketches=sketches, rule=RULE))
+            return kept[-1].to_json()
+
+        kept: list[Script] = []
+        self._storage.update(PREFIX + script_id, change)
+        for script in kept[-1:]:
+            self._know(script)
+            for sketch in sketches[:1]:
+                self._merge(script_id, self._index.alike(sketch, self._enough))
 
     def _note(self, found: Fingerprint, occurrence: Occurrence) -> Habit | None:
         """In a thread, one at a time."""
-        script_id = self._most_like(found)
-        if script_id is None:
+        alike = self._alike(found.sketch)
+        if not alike:
             # Other processes may have seen it: read their scripts before calling it new.
-            self._known = self._load()
-            script_id = self._most_like(found) or found.shape[:ID_CHARS]
+            self._reload()
+            alike = self._alike(found.sketch)
+        script_id = self._merge(self._best(alike, occurrence.purpose), alike) or found.sketch.shape[:ID_CHARS]
         script, is_new_habit = self._kept(script_id, found, occurrence)
         if script is None:
             return None
-        self._known[script_id] = script.without_code()
+        self._know(script)
         self._forget(script_id)
         return script.habit() if is_new_habit else None
+
+    def _alike(self, sketch: Sketch) -> dict[str, float]:
+        return self._index.alike(sketch, self._enough)
+
+    def _best(self, alike: Mapping[str, float], purpose: str) -> str | None:
+        """The script that is most alike; of several that are nearly so, the one with the same purpose."""
+        most = max(alike.values(), default=0.0)
+        near = [script_id for script_id, much in alike.items() if much >= most - _TIE]
+        return max(
+            near,
+            key=lambda one: (purposes_alike(self._known[one].latest.purpose, purpose), alike[one], one),
+            default=None,
+        )
+
+    def _merge(self, script_id: str | None, alike: Iterable[str]) -> str | None:
+        """Merge the scripts that an occurrence has joined, and return the id that they have now."""
+        for other in alike:
+            if script_id is not None and other in self._known and other != script_id and self._is_one(script_id, other):
+                script_id = self._merged(script_id, other)
+        return script_id
+
+    def _is_one(self, script_id: str, other: str) -> bool:
+        mine, theirs = self._index.sketches(script_id), self._index.sketches(other)
+        neurons = {self._known[script_id].neuron, self._known[other].neuron} - {None}
+        return len(neurons) < 2 and not any(differ(a, b) for a in mine for b in theirs)
+
+    def _merged(self, one: str, other: str) -> str:
+        """Merge two documents; return the id of the one that is left. The other is deleted last: after a crash between
+        the two, it is merged again, and counted twice."""
+        most = max(MAX_RECENT, self._settings.min_occurrences)
+        with self._storage.alone(FOLDER):
+            found = [self._fresh(script_id) for script_id in (one, other)]
+            scripts = [script for script in found if script is not None and script.rule == RULE]
+            if len(scripts) < 2:
+                return one
+            into, gone = sorted(scripts, key=rank, reverse=True)
+
+            def change(data: Json | None) -> Json | None:
+                script = Script.of_json(into.id, data)
+                if script is None:
+                    return None
+                kept.append(merged(script, gone, most))
+                return kept[-1].to_json()
+
+            kept: list[Script] = []
+            self._storage.update(PREFIX + into.id, change)
+            if kept:
+                self._storage.delete(PREFIX + gone.id)
+                self._know(kept[-1])
+                self._unknow(gone.id)
+        return into.id
+
+    def _fresh(self, script_id: str) -> Script | None:
+        document = self._storage.read(PREFIX + script_id)
+        return Script.of_json(script_id, document.data) if document is not None else None
+
+    def _know(self, script: Script) -> None:
+        self._known[script.id] = script.without_code()
+        self._index.put(script.id, script.sketches)
+
+    def _unknow(self, script_id: str) -> None:
+        self._known.pop(script_id, None)
+        self._index.drop(script_id)
+
+    def _reload(self) -> None:
+        stamp = self._storage.stamp(FOLDER)
+        if stamp == self._stamp:
+            return
+        scripts = self._load()
+        for script_id in self._known.keys() - scripts.keys():
+            self._unknow(script_id)
+        for script in scripts.values():
+            self._know(script)
+        self._stamp = stamp
 
     def _kept(self, script_id: str, found: Fingerprint, occurrence: Occurrence) -> tuple[Script | None, bool]:
         """Add the occurrence to the document on disk; return the script, and whether it has just become a habit. None
@@ -148,11 +275,6 @@ class Habits:
         self._storage.update(PREFIX + script_id, change)
         return kept, is_new_habit
 
-    def _most_like(self, found: Fingerprint) -> str | None:
-        alike = [(similarity(script.fingerprint, found), script.id) for script in self._known.values()]
-        best, script_id = max(alike, default=(0.0, ""))
-        return script_id if best >= self._settings.similarity else None
-
     def _load(self) -> dict[str, Script]:
         scripts = {}
         for document in self._storage.read_all(PREFIX):
@@ -168,11 +290,10 @@ class Habits:
         """Delete scripts that were not seen again in time, and the oldest when there are too many. Habits stay as long
         as there is room, so that the model is not told of them again."""
         for script in forgotten(self._known.values(), newest, self._oldest(), self._settings.max_occurrences):
-            document = self._storage.read(PREFIX + script.id)
-            now = Script.of_json(script.id, document.data) if document is not None else None
+            now = self._fresh(script.id)
             if now is not None and now.last_at > script.last_at:
                 # Another process has seen it since.
-                self._known[script.id] = now.without_code()
+                self._know(now)
             else:
-                del self._known[script.id]
+                self._unknow(script.id)
                 self._storage.delete(PREFIX + script.id)

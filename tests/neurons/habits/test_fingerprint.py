@@ -11,9 +11,12 @@ import pytest
 from hypothesis import example, given, settings, strategies as st
 
 from neurons import Fingerprint
+from neurons.habits.effects import MAX_EFFECT_CHARS, MAX_EFFECTS
 from neurons.habits.fingerprint import MAX_ANSWER_BYTES, fingerprint
+from neurons.habits.fingerprint_marks import MAX_MARK_CHARS
 from neurons.habits.fingerprint_parts import MAX_LITERAL_CHARS, MAX_LITERALS, MAX_NAMES, MAX_PARTS
 from neurons.habits.fingerprint_shape import read
+from neurons.habits.fingerprint_traits import MAX_TRAITS
 from neurons.habits.fingerprint_tree import MAX_NODES
 from tests.neurons.corpus import scripts
 
@@ -177,7 +180,17 @@ def test_what_was_used_stands_for_what_is_not_named():
     assert len(dynamic.using(["x" * 10_000], [str(n) for n in range(1_000)]).hosts) == MAX_NAMES
 
 
-GOOD = {"parts": {"0000000a": 1}, "literals": [["a", "text", "b"]], "globals": ["x"], "tools": [], "hosts": []}
+GOOD = {
+    "parts": {"0000000a": 1},
+    "literals": [["a", "text", "b"]],
+    "globals": ["x"],
+    "tools": [],
+    "hosts": [],
+    "effects": ["GET a.example/b"],
+    "traits": {"0000000a": 2},
+    "marks": ["sort asc"],
+    "words": ["0000000b"],
+}
 
 
 @pytest.mark.parametrize(
@@ -204,6 +217,18 @@ GOOD = {"parts": {"0000000a": 1}, "literals": [["a", "text", "b"]], "globals": [
         {"tools": ["x" * 1_000]},
         {"hosts": ["x"] * (MAX_NAMES + 1)},
         {"hosts": None},
+        {"effects": ["x"] * (MAX_EFFECTS + 1)},
+        {"effects": ["x" * (MAX_EFFECT_CHARS + 1)]},
+        {"effects": "GET"},
+        {"traits": {"0000000a": 0}},
+        {"traits": {"0000000a": 1_000}},
+        {"traits": {"long trait": 1}},
+        {"traits": {f"{n:08x}": 1 for n in range(MAX_TRAITS + 1)}},
+        {"traits": []},
+        {"marks": [1]},
+        {"marks": ["x" * (MAX_MARK_CHARS + 1)]},
+        {"words": ["too long a word"]},
+        {"words": None},
     ],
 )
 def test_an_answer_that_is_no_fingerprint_is_refused(wrong):

@@ -1,0 +1,371 @@
+"""Reads the marks of a script: what tells it from a script that does nearly the same.
+
+A mark is a group and what the script has of it, such as `sort desc` or `extreme max`. Two scripts of which each has a
+mark of a group that the other lacks do not do the same: see `similarity.differ`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from .fingerprint_names import LITERALS, Names, bare, is_negative, operator
+from .fingerprint_tree import FUNCTIONS, Node
+
+MAX_MARKS = 48
+MAX_MARK_CHARS = 100
+MAX_WALK = 200
+_CALLED = {
+    "toUpperCase": "case upper",
+    "toLocaleUpperCase": "case upper",
+    "toLowerCase": "case lower",
+    "toLocaleLowerCase": "case lower",
+    "startsWith": "edge start",
+    "endsWith": "edge end",
+    "padStart": "pad start",
+    "padEnd": "pad end",
+    "trimStart": "trim start",
+    "trimEnd": "trim end",
+    "indexOf": "which first",
+    "lastIndexOf": "which last",
+    "findIndex": "which first",
+    "findLastIndex": "which last",
+    "find": "which first",
+    "findLast": "which last",
+    "some": "holds some",
+    "every": "holds every",
+    "toFixed": "round round",
+    "union": "sets union",
+    "intersection": "sets intersection",
+    "difference": "sets difference",
+}
+_DATES = {
+    f"{verb}{utc}{part}": f"date {part}"
+    for verb in ("get", "set")
+    for utc in ("", "UTC")
+    for part in ("Date", "Day", "FullYear", "Hours", "Minutes", "Month")
+}
+_GLOBALS = {
+    "Math.floor": "round floor",
+    "Math.trunc": "round floor",
+    "Math.ceil": "round ceil",
+    "Math.round": "round round",
+    "btoa": "base64 to",
+    "atob": "base64 from",
+    "encodeURIComponent": "uri to",
+    "decodeURIComponent": "uri from",
+}
+_FLIPPED = {"<": ">", ">": "<", "==": "==", "!=": "!="}
+_NEGATED = {"<": ">", ">": "<", "==": "!=", "!=": "=="}
+_ORDER = {"op:<": "<", "op:<=": "<", "op:>": ">", "op:>=": ">", "op:==": "==", "op:!=": "!="}
+_FOLDS = {"op:+": "+", "op:-": "-", "op:*": "*"}
+_FILTERS = frozenset({"filter", "find", "findIndex", "some", "every", "findLast"})
+
+
+class Marks:
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self._found: dict[str, None] = {}
+
+    def found(self) -> list[str]:
+        return sorted(self._found)[:MAX_MARKS]
+
+    def _add(self, mark: str) -> None:
+        if len(self._found) < 2 * MAX_MARKS:
+            self._found[mark[:MAX_MARK_CHARS]] = None
+
+    def member(self, name: str) -> None:
+        self._add(f"member {name}")
+
+    def called(self, name: str, node: Node, given: Sequence[Node]) -> None:
+        mark = _CALLED.get(name) or _DATES.get(name)
+        if mark is not None:
+            self._add(mark)
+        if name in ("sort", "toSorted"):
+            # A `reverse` of the sorted list is met first, and turns this one.
+            self._sorted(node, given)
+        elif name in ("reverse", "toReversed"):
+            owner = self._names.value(bare(node.at("function") or node).at("object") or node)
+            inner = bare(owner.at("function") or owner)
+            if owner.type == "call_expression" and self._names.key(inner) in ("sort", "toSorted"):
+                self._reversed = owner
+        elif name in _FILTERS and given:
+            function = self._names.value(given[0])
+            for result in _results(function):
+                self._condition(result, True)
+        elif name in ("reduce", "reduceRight") and given:
+            self._folded(self._names.value(given[0]))
+
+    _reversed: Node | None = None
+
+    def _sorted(self, node: Node, given: Sequence[Node]) -> None:
+        turned = self._reversed is node
+        if not given:
+            self._add("sort desc" if turned else "sort asc")
+            return
+        function = self._names.value(given[0])
+        first, second = _two(self._names, function)
+        if not first:
+            return
+        for result in _results(function):
+            for way in self._ways(result, first, second):
+                self._add("sort asc" if way is not turned else "sort desc")
+
+    def _ways(self, node: Node, first: set[str], second: set[str]) -> Iterator[bool]:
+        """For each key of a comparison, whether it sorts upwards."""
+        node = bare(node)
+        match node.type:
+            case "binary_expression":
+                left, right = _sides(node)
+                if operator(node) == "op:??":
+                    yield from self._ways(left, first, second)
+                    yield from self._ways(right, first, second)
+                elif operator(node) == "op:-":
+                    yield from self._first(left, first, second)
+            case "ternary_expression":
+                yield from self._chosen(node, first, second)
+            case "call_expression":
+                callee, given = bare(node.at("function") or node), node.at("arguments")
+                owner = callee.at("object") if self._names.key(callee) == "localeCompare" else None
+                of = owner or (given.kids[0] if given is not None and given.kids else None)
+                yield from self._first(of, first, second) if of is not None else ()
+            case "unary_expression":
+                argument = node.at("argument") if operator(node) == "op:-" else None
+                inner = self._ways(argument, first, second) if argument is not None else ()
+                yield from (not upwards for upwards in inner)
+
+    def _chosen(self, node: Node, first: set[str], second: set[str]) -> Iterator[bool]:
+        """`a < b ? -1 : 1`, or a choice between two comparisons."""
+        condition, then = bare(node.at("condition") or node), node.at("consequence")
+        way = _ORDER.get(operator(condition)) if condition.type == "binary_expression" else None
+        if way in ("<", ">") and then is not None and bare(then).type in ("number", "unary_expression"):
+            negative = bare(then).type == "unary_expression"
+            for upwards in self._first(_sides(condition)[0], first, second):
+                yield upwards is ((way == "<") is negative)
+            return
+        for kid in node.kids[1:]:
+            yield from self._ways(kid, first, second)
+
+    def _first(self, node: Node, first: set[str], second: set[str]) -> Iterator[bool]:
+        """Whether the expression is about the first of two names, or the second one; nothing if neither."""
+        for inner in _inside(node):
+            if inner.type in ("identifier", "shorthand_property_identifier"):
+                text = self._names.text(inner)
+                if text in first or text in second:
+                    yield text in first
+                    return
+
+    def global_called(self, name: str, given: Sequence[Node]) -> None:
+        mark = _GLOBALS.get(name)
+        if mark is not None:
+            self._add(mark)
+        elif name in ("Math.max", "Math.min") and not any(bare(one).type in LITERALS for one in given):
+            self._add("extreme max" if name == "Math.max" else "extreme min")
+
+    def choice(self, node: Node) -> None:
+        """`if (a > b) b = a`, or `a > b ? a : b`: the larger one is kept."""
+        condition = bare(node.at("condition") or node)
+        way = _ORDER.get(operator(condition)) if condition.type == "binary_expression" else None
+        if way not in ("<", ">"):
+            return
+        left, right = (self._root(side) for side in _sides(condition))
+        then = node.at("consequence")
+        if node.type == "ternary_expression":
+            kept = "" if then is None else self._root(then)
+            other = self._root(node.at("alternative") or node)
+            if not left or {kept, other} != {left, right}:
+                return
+        else:
+            assigned = _only(then)
+            if assigned is None or assigned.type != "assignment_expression":
+                return
+            target, value = assigned.at("left"), assigned.at("right")
+            if target is None or value is None:
+                return
+            kept = left if self._root(target) == right else right if self._root(target) == left else ""
+        if kept and left != right:
+            self._add("extreme max" if (way == ">") is (kept == left) else "extreme min")
+
+    def _root(self, node: Node) -> str:
+        node = bare(node)
+        while node.type in ("member_expression", "subscript_expression"):
+            owner = node.at("object")
+            if owner is None:
+                return ""
+            node = bare(owner)
+        return self._names.text(node) if node.type == "identifier" else ""
+
+    def loop(self, body: Node | None) -> None:
+        """The conditions in a loop under which something is done, or left out."""
+        for kid in body.kids if body is not None else ():
+            if kid.type == "if_statement" and kid.at("alternative") is None:
+                condition = kid.at("condition")
+                if condition is not None and not only_jumps(kid, "return_statement", "break_statement"):
+                    self._condition(condition, not only_jumps(kid, "continue_statement"))
+
+    def _condition(self, node: Node, holds: bool) -> None:
+        for part, wanted in _parts(node, holds):
+            if part.type == "binary_expression":
+                self._comparison(part, wanted)
+            elif part.type == "member_expression":
+                self._add(f"if {self._names.key(part)} {'yes' if wanted else 'no'}")
+            elif part.type == "call_expression":
+                callee = bare(part.at("function") or part)
+                name = self._names.key(callee) if callee.type == "member_expression" else None
+                if name in ("has", "includes", "startsWith", "endsWith", "test"):
+                    self._add(f"if .{name} {'yes' if wanted else 'no'}")
+
+    def _comparison(self, node: Node, wanted: bool) -> None:
+        way = _ORDER.get(operator(node))
+        left, right = _sides(node)
+        if way is None:
+            return
+        if _is_literal(self._names.value(left)):
+            left, right, way = right, left, _FLIPPED[way]
+        if not _is_literal(self._names.value(right)):
+            return
+        left = self._names.value(left)
+        what = self._names.key(left) if left.type == "member_expression" else None
+        if left.type == "binary_expression":
+            what = operator(left)
+        if what is not None:
+            self._add(f"if {what} {way if wanted else _NEGATED[way]}")
+
+    def assigned(self, node: Node) -> None:
+        """`sum += x`, `product = product * x`: how things are put together."""
+        if node.type == "update_expression":
+            return
+        right = node.at("right")
+        if right is None or bare(right).type in (*LITERALS, "template_string") or self._names.is_text(right):
+            return
+        if node.type == "augmented_assignment_expression":
+            way = _FOLDS.get(operator(node).removesuffix("="))
+        else:
+            right = bare(right)
+            left = node.at("left")
+            is_fold = right.type == "binary_expression" and left is not None
+            is_fold = is_fold and self._names.text(_sides(right)[0]) == self._names.text(left)  # type: ignore[arg-type]
+            way = _FOLDS.get(operator(right)) if is_fold and bare(_sides(right)[1]).type not in LITERALS else None
+        if way is not None:
+            self._add(f"fold {way}")
+
+    def _folded(self, function: Node) -> None:
+        first, _ = _two(self._names, function)
+        for returned in _results(function):
+            result = bare(returned)
+            if result.type == "binary_expression" and not self._names.is_text(result):
+                left = bare(_sides(result)[0])
+                right = bare(_sides(result)[1])
+                way = _FOLDS.get(operator(result))
+                sides = {self._names.text(left), self._names.text(right)}
+                if way is not None and sides & first and right.type not in LITERALS:
+                    self._add(f"fold {way}")
+
+    def regex(self, text: str) -> None:
+        tokens = _tokens(text)
+        if tokens:
+            self._add(f"regex {' '.join(tokens)}")
+
+    def arithmetic(self, constant: str, way: str) -> None:
+        """`x / 1024`: a constant that is not among those found anywhere, and what is done with it."""
+        self._add(f"#{constant} {way}")
+
+
+def only_jumps(node: Node, *kinds: str) -> bool:
+    """Whether the statement is just `if (…) throw …`, or another jump of these kinds."""
+    if node.at("alternative") is not None:
+        return False
+    step = _only(node.at("consequence"))
+    return step is not None and step.type in kinds
+
+
+def _only(then: Node | None) -> Node | None:
+    """The only statement of a block, or the expression in it."""
+    if then is None:
+        return None
+    steps = then.kids if then.type == "statement_block" else [then]
+    if len(steps) != 1:
+        return None
+    return steps[0].kids[0] if steps[0].type == "expression_statement" and steps[0].kids else steps[0]
+
+
+def _sides(node: Node) -> tuple[Node, Node]:
+    sides = [kid for kid in node.kids if kid.field != "operator"]
+    return (sides[0], sides[-1]) if sides else (node, node)
+
+
+def _is_literal(node: Node) -> bool:
+    return node.type in LITERALS or node.type == "null" or (node.type == "unary_expression" and is_negative(node))
+
+
+def _parts(node: Node, holds: bool, depth: int = 0) -> Iterator[tuple[Node, bool]]:
+    """The parts of a condition, each with whether it must hold."""
+    node = bare(node)
+    if depth < 20 and node.type == "unary_expression" and operator(node) == "op:!":
+        argument = node.at("argument")
+        if argument is not None:
+            yield from _parts(argument, not holds, depth + 1)
+    elif depth < 20 and node.type == "binary_expression" and operator(node) in ("op:&&", "op:??"):
+        for side in _sides(node):
+            yield from _parts(side, holds, depth + 1)
+    else:
+        yield node, holds
+
+
+def _results(function: Node) -> Iterator[Node]:
+    """What a function returns, in whichever branch."""
+    if function.type not in FUNCTIONS:
+        return
+    body = function.at("body")
+    if body is None:
+        return
+    if body.type != "statement_block":
+        yield body
+        return
+    for node in _inside(body):
+        if node.type == "return_statement" and node.kids:
+            yield node.kids[0]
+
+
+def _inside(node: Node) -> Iterator[Node]:
+    stack = [node]
+    for _ in range(MAX_WALK):
+        if not stack:
+            return
+        one = stack.pop()
+        yield one
+        stack.extend(reversed(one.kids))
+
+
+def _two(names: Names, function: Node) -> tuple[set[str], set[str]]:
+    """The names in the first and in the second parameter."""
+    found = function.at("parameters")
+    if function.type not in FUNCTIONS or found is None or len(found.kids) < 2:
+        return set(), set()
+    first, second = (
+        {names.text(node) for node in _inside(kid) if node.type.startswith(("identifier", "shorthand_"))}
+        for kid in found.kids[:2]
+    )
+    return first, second
+
+
+_RANGES = re.compile(r"(?:a-z|A-Z|0-9|a-f|A-F){2,4}_?|(?:a-z|A-Z)_?")
+_TOKEN = re.compile(r"\\[pP]\{(\w{1,30})\}|\\(.)|([^()\[\]{}?*+|^,\s\w])|([A-Za-z_])", re.ASCII)
+# Blanks, edges and quotes: authors treat them as they like.
+_NO_TOKENS = frozenset({"s", "b", "B", "n", "r", "t", "'", '"', "$", "i"})
+_AS = {"W": "\\w", "S": "\\w", "D": "\\d", "w": "\\w", "d": "\\d"}
+
+
+def _tokens(text: str) -> list[str]:
+    """The classes and characters of a regular expression, without how often and in which order. A class and its
+    complement are the same: what one author takes, another one leaves out."""
+    text = text[1:200].rpartition("/")[0]
+    text = re.sub(r"\{\d*,?\d*\}", "", _RANGES.sub("\\\\w", text).replace("0-9", "\\d"))
+    # Within a class it is the character itself.
+    text = re.sub(r"\[[^\]]*\]", lambda found: found[0].replace("+", "\\+"), text)
+    found = set()
+    for name, escaped, sign, letter in _TOKEN.findall(text):
+        token = name or _AS.get(escaped) or (f"\\{escaped}" if escaped.isalpha() else escaped) or sign or letter
+        if token.removeprefix("\\") not in _NO_TOKENS:
+            found.add(token)
+    return sorted(found)[:20]

@@ -1,0 +1,216 @@
+"""What is kept of a wording of a script to recognise it again, and how much two wordings are alike. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from .effects import MAX_EFFECT_CHARS, MAX_EFFECTS, UNKNOWN, key_of, same_effects
+from .fingerprint_marks import MAX_MARK_CHARS, MAX_MARKS
+from .fingerprint_parts import MAX_PARTS
+from .fingerprint_traits import MAX_TRAITS, MAX_WORDS
+
+MAX_COUNT = 1_000_000
+MAX_WEIGHT = 100
+HASH_CHARS = 8
+# An effect in common is worth as much as some traits in common.
+_OF_EFFECTS = 8
+# What words in common count, beside traits in common; half of the words are as good as all.
+_OF_WORDS = 0.3
+_FEW_WORDS = 4
+_NOTHING_SAID = 0.5
+_WORTH_A_LOOK = 0.5
+_BUILT_ALIKE = 0.8
+_ALIKE_REGEXES = 0.65
+
+
+@dataclass(frozen=True, slots=True)
+class Sketch:
+    """One wording of a script."""
+
+    shape: str
+    """A hash. Wordings of the same shape are the same, down to their marks."""
+    effects: tuple[str, ...] = ()
+    """What it reaches for. Scripts with other effects are never the same."""
+    traits: Mapping[str, int] = field(default_factory=dict)
+    """What it does, hashed, each with its weight."""
+    marks: tuple[str, ...] = ()
+    """What tells it from scripts that look alike, such as `sort desc`."""
+    words: frozenset[str] = frozenset()
+    """Words of the author's names, hashed."""
+    parts: Mapping[str, int] = field(default_factory=dict)
+    """How it is built: see `fingerprint_shape`. Wordings that are built alike are the same whatever they are about."""
+    grouped: Mapping[str, frozenset[str]] = field(default_factory=dict, compare=False, repr=False)
+    weight: int = field(default=0, compare=False, repr=False)
+
+    @classmethod
+    def of(cls, shape: str, data: Mapping[str, Any]) -> Sketch:
+        """Parse and check a sketch. Raises ValueError if invalid or too large: it comes from a process that parsed
+        hostile code, or from a file."""
+        try:
+            effects = _texts(data["effects"], MAX_EFFECTS, MAX_EFFECT_CHARS)
+            marks = _texts(data["marks"], MAX_MARKS, MAX_MARK_CHARS)
+            words = _texts(data["words"], MAX_WORDS, HASH_CHARS)
+            traits = data["traits"]
+            if type(traits) is not dict or len(traits) > MAX_TRAITS:
+                raise ValueError(f"expected an object of at most {MAX_TRAITS} traits")
+            if not all(type(trait) is str and len(trait) == HASH_CHARS for trait in traits):
+                raise ValueError(f"expected traits of {HASH_CHARS} characters")
+            if not all(type(weight) is int and 0 < weight <= MAX_WEIGHT for weight in traits.values()):
+                raise ValueError(f"expected weights from 1 to {MAX_WEIGHT}")
+        except (TypeError, KeyError) as error:
+            raise ValueError("not a sketch") from error
+        return cls(
+            shape,
+            effects,
+            traits,
+            marks,
+            frozenset(words),
+            parts_of(data["parts"]),
+            _grouped(marks),
+            sum(traits.values()),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "shape": self.shape,
+            "effects": list(self.effects),
+            "traits": dict(self.traits),
+            "marks": list(self.marks),
+            "words": sorted(self.words),
+            "parts": dict(self.parts),
+        }
+
+    @classmethod
+    def of_json(cls, data: Any) -> Sketch:
+        shape = data["shape"]
+        if not isinstance(shape, str) or len(shape) != 64:
+            raise ValueError("expected a shape of 64 characters")
+        return cls.of(shape, data)
+
+    def reaching(self, effects: Iterable[str]) -> Sketch:
+        """The sketch with these effects, and the shape that belongs to them."""
+        reached = tuple(sorted(set(effects)))[:MAX_EFFECTS]
+        return self if reached == self.effects else replace(self, effects=reached).shaped(self.shape)
+
+    def shaped(self, shape: str) -> Sketch:
+        said = json.dumps([shape, self.effects, self.marks])
+        return replace(self, shape=hashlib.sha256(said.encode("utf-8", "replace")).hexdigest())
+
+    @property
+    def bucket(self) -> str | None:
+        return key_of(self.effects)
+
+
+def likeness(a: Sketch, b: Sketch) -> float:
+    """1 for the same, 0 for nothing in common or for scripts that must not be taken for each other."""
+    if a.shape == b.shape:
+        return 1.0
+    if not same_effects(a.effects, b.effects):
+        return 0.0
+    done = _done_alike(a, b)
+    alike = (1 - _OF_WORDS) * done + _OF_WORDS * _said_alike(a.words, b.words)
+    if done >= _WORTH_A_LOOK and alike < 1:
+        built = in_common(a.parts, b.parts)
+        alike = max(alike, built) if built >= _BUILT_ALIKE else alike
+    return 0.0 if differ(a, b) else alike
+
+
+def purposes_alike(a: str, b: str) -> float:
+    """The share of words that two purposes have in common."""
+    of_a, of_b = (set(re.findall(r"[^\W_]{3,30}", text.lower())) for text in (a, b))
+    return len(of_a & of_b) / len(of_a | of_b) if of_a and of_b else 0.0
+
+
+def is_pure(sketch: Sketch) -> bool:
+    """Whether it is known to reach for nothing. What a script reaches for at an unknown host says as little."""
+    return all(effect.partition(" ")[2].startswith(UNKNOWN) for effect in sketch.effects)
+
+
+def _done_alike(a: Sketch, b: Sketch) -> float:
+    already = 0 if is_pure(a) or is_pure(b) else _OF_EFFECTS
+    others = b.traits
+    common = sum(min(weight, others[trait]) for trait, weight in a.traits.items() if trait in others)
+    both = a.weight + b.weight + 2 * already
+    return 2 * (common + already) / both if both else 0.0
+
+
+def _said_alike(a: frozenset[str], b: frozenset[str]) -> float:
+    few = min(len(a), len(b))
+    if few < _FEW_WORDS // 2:
+        # Names such as `x` say nothing, neither for nor against.
+        return _NOTHING_SAID
+    return min(1.0, 2 * len(a & b) / max(few, _FEW_WORDS))
+
+
+def differ(a: Sketch, b: Sketch) -> bool:
+    """Whether each has a mark of one group that the other lacks, such as `sort asc` and `sort desc`."""
+    others = b.grouped
+    return any(group in others and _clash(group, marks, others[group]) for group, marks in a.grouped.items())
+
+
+def _grouped(marks: Iterable[str]) -> dict[str, frozenset[str]]:
+    groups: defaultdict[str, set[str]] = defaultdict(set)
+    for mark in marks:
+        group, _, value = mark.partition(" ")
+        if group == "if":
+            name, _, value = value.rpartition(" ")
+            group = f"if {name}"
+        groups[group].add(value)
+    return {group: frozenset(values) for group, values in groups.items()}
+
+
+def _clash(group: str, a: frozenset[str], b: frozenset[str]) -> bool:
+    match group:
+        case "member":
+            return not a & b
+        case "regex":
+            return _has_other_regex(a - b, b) and _has_other_regex(b - a, a)
+        case _:
+            return bool(a - b) and bool(b - a)
+
+
+def _has_other_regex(some: frozenset[str], others: frozenset[str]) -> bool:
+    return any(all(_overlap(one.split(), other.split()) < _ALIKE_REGEXES for other in others) for one in some)
+
+
+def _overlap(a: list[str], b: list[str]) -> float:
+    """The mean of the share of both that is common, and of the share of the smaller one."""
+    common = _weight({*a} & {*b})
+    return (common / max(1, _weight({*a, *b})) + common / max(1, min(_weight(a), _weight(b)))) / 2
+
+
+def _weight(tokens: Iterable[str]) -> int:
+    """Classes such as `\\w` say less than characters."""
+    return sum(1 if token.startswith("\\") else 2 for token in tokens)
+
+
+def in_common(a: Mapping[str, int], b: Mapping[str, int]) -> float:
+    """1 for the same parts, 0 for no part in common."""
+    common = sum(min(count, b[part]) for part, count in a.items() if part in b)
+    both = sum(a.values()) + sum(b.values())
+    return 2 * common / both if both else 0.0
+
+
+def parts_of(data: Any) -> dict[str, int]:
+    """Check the parts of a script. Raises ValueError if they are none."""
+    if type(data) is not dict or len(data) > MAX_PARTS:
+        raise ValueError(f"expected an object of at most {MAX_PARTS} parts")
+    if not all(type(part) is str and len(part) == HASH_CHARS for part in data):
+        raise ValueError(f"expected parts of {HASH_CHARS} characters")
+    if not all(type(count) is int and 0 < count <= MAX_COUNT for count in data.values()):
+        raise ValueError(f"expected counts from 1 to {MAX_COUNT}")
+    return data
+
+
+def _texts(values: Any, most: int, chars: int) -> tuple[str, ...]:
+    if not isinstance(values, list | tuple) or len(values) > most:
+        raise ValueError(f"expected a list of at most {most} texts")
+    if not all(type(value) is str and len(value) <= chars for value in values):
+        raise ValueError(f"expected texts of at most {chars} characters")
+    return tuple(values)
