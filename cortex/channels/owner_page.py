@@ -85,7 +85,10 @@ def _about(neuron: Neuron, habit: HabitSeen | None, around: Around) -> Iterator[
     yield labelled("id", f"{neuron.id}, version {neuron.version}, {neuron.status}")
     if neuron.reason:
         yield labelled("reason", one_line(neuron.reason))
-    yield labelled("purpose", f"{one_line(neuron.metadata.purpose)} (in the agent's words)")
+    whose = "the folder's" if neuron.metadata.source else "the agent's"
+    yield labelled("purpose", f"{one_line(neuron.metadata.purpose)} (in {whose} words)")
+    if neuron.metadata.source:
+        yield labelled("imported", f"from folder {one_name(neuron.metadata.source)}: other people may have written it")
     yield labelled("habit", _habit(neuron, habit))
     yield from _called(neuron) if neuron.is_function else _heard(neuron)
     yield from reach_lines(neuron, around.neurons)

@@ -15,17 +15,34 @@ from cortex.home import Home, HomeFiles
 from cortex.learning import Learning, killed_by
 from cortex.settings import Settings
 from cortex.text import is_person_there, styled, terminal_columns, typed, visible, visible_code
-from neurons import ApprovalKey, FileGrant, KillSwitch, Neuron, NeuronError, NoSuchNeuron, On, Status
+from neurons import (
+    ApprovalKey,
+    FileGrant,
+    Fingerprint,
+    FingerprintReader,
+    KillSwitch,
+    Neuron,
+    NeuronError,
+    NoSuchNeuron,
+    On,
+    Refused,
+    Status,
+    unreachable_host,
+)
 from sandbox import DenoRuntime, Guard, Running, SandboxError
 
 from .editor import edit
 from .exits import REFUSED, CommandError
 from .options import text_in
+from .skill_import import NoSkill, Wishes, proposal_from
 
 if TYPE_CHECKING:
     from cortex.learning import Learning
     from cortex.settings import Settings
     from neurons import KillSwitch
+
+READING_S = 10
+MAX_SOURCE = 300
 
 
 def decide(options: Namespace, settings: Settings) -> Neuron:
@@ -39,7 +56,7 @@ def decide(options: Namespace, settings: Settings) -> Neuron:
             switch = KillSwitch(home.state)
             if isinstance(on := switch.state(neuron.id), On):
                 print(visible(str(on)), file=sys.stderr)
-            elif neuron.status is Status.QUARANTINE:
+            elif neuron.status is Status.QUARANTINE and (options.action != "import" or options.tries):
                 neuron = _tried(neuron, learning, settings, switch)
             return neuron
         finally:
@@ -115,6 +132,51 @@ def _modify(learning: Learning, options: Namespace, settings: Settings) -> Neuro
     return edit(neuron.code, f"{neuron.id}.ts", max_bytes, changed)
 
 
+def _import(learning: Learning, options: Namespace, settings: Settings) -> Neuron:
+    """Propose what stands in the folder. Its code is read, and not run."""
+    wishes = Wishes(
+        name=options.name,
+        kind=options.kind,
+        script=options.script,
+        on=options.on,
+        schedules=[
+            *(f"every {span}" for span in options.every),
+            *(f"at {time}" for time in options.at),
+            *(f"once {moment}" for moment in options.once),
+        ],
+        emits=options.emits,
+        tools=options.tool,
+        hosts=options.host,
+        parameters=options.parameters,
+        energy=options.energy,
+    )
+    try:
+        proposal = proposal_from(options.folder, wishes)
+    except NoSkill as error:
+        raise CommandError(f"nothing was imported: {error}", REFUSED) from error
+    if problem := unreachable_host(proposal.hosts, settings.sandbox.network):
+        raise CommandError(f"nothing was imported: {problem}", REFUSED)
+    return learning.pipeline.propose(
+        proposal,
+        found=anyio.run(_fingerprint, proposal.code),
+        max_code_bytes=settings.sandbox.max_code_bytes,
+        source=str(options.folder.resolve())[:MAX_SOURCE].encode(errors="replace").decode(),
+    )
+
+
+async def _fingerprint(code: str) -> Fingerprint | None:
+    """What rejected code is recognised by. The code is parsed, in a process of its own, and not run."""
+    try:
+        async with FingerprintReader() as reader:
+            with anyio.fail_after(READING_S):
+                found = await reader.read(code)
+    except (SandboxError, TimeoutError):
+        return None
+    if found is None:
+        raise Refused("Cannot import it: its code cannot be read; is it the body of a function?")
+    return found
+
+
 def _disable(learning: Learning, options: Namespace, _: Settings) -> Neuron:
     return learning.pipeline.disable(options.neuron, options.reason)
 
@@ -131,6 +193,7 @@ _DECISIONS: dict[str, Callable[[Learning, Namespace, Settings], Neuron]] = {
     "approve": _approve,
     "reject": _reject,
     "modify": _modify,
+    "import": _import,
     "disable": _disable,
     "enable": _enable,
     "rollback": _roll_back,

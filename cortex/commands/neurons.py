@@ -46,8 +46,26 @@ def add_arguments(parser: ArgumentParser) -> None:
     rollback = action("rollback", "back to a version: on trial if it was approved, and else through quarantine")
     rollback.add_argument("version", metavar="VERSION", type=_version, help="its number, see history")
     action("history", "its versions, and what happened to it")
+    _add_import(action("import", "propose the script of an Agent Skills folder; nothing is run", of_one=False))
     export = action("export", "write it as a folder of the Agent Skills format")
     export.add_argument("--to", metavar="DIR", type=Path, required=True, help="where the folder is made")
+
+
+def _add_import(parser: ArgumentParser) -> None:
+    parser.add_argument("folder", metavar="FOLDER", type=Path, help="the folder with SKILL.md and scripts")
+    parser.add_argument("--name", default="", help="by default the name in SKILL.md")
+    parser.add_argument("--kind", choices=("function", "neuron"), default="", help="by default a function")
+    parser.add_argument("--script", metavar="FILE", default="", help="which file in scripts, where there are several")
+    parser.add_argument("--on", metavar="SIGNAL", action="append", default=[], help="a neuron that answers this signal")
+    parser.add_argument("--every", metavar="SPAN", action="append", default=[], help="a neuron, every 15m, 6h or 1d")
+    parser.add_argument("--at", metavar="TIME", action="append", default=[], help='a neuron, at "09:00 mon-fri"')
+    parser.add_argument("--once", metavar="TIME", action="append", default=[], help='a neuron, at "2030-01-31 09:00"')
+    parser.add_argument("--emits", metavar="SIGNAL", action="append", default=[], help="by default what its code emits")
+    parser.add_argument("--tool", metavar="T", action="append", default=[], help="a tool that it may call")
+    parser.add_argument("--host", metavar="H", action="append", default=[], help="a host that it may ask")
+    parser.add_argument("--parameters", metavar="JSON", default="", help="the JSON Schema of a function's arguments")
+    parser.add_argument("--energy", metavar="AMOUNT", type=float, help="for one signal or call, by default 0.02")
+    parser.add_argument("--try", dest="tries", action="store_true", help="then run its quarantine at once")
 
 
 def run(options: Namespace) -> int:

@@ -84,7 +84,10 @@ def skill_name(neuron: Neuron) -> str:
 
 
 def _portable(neuron: Neuron) -> dict[str, Any]:
-    return neuron.model_dump(mode="json", by_alias=True, exclude=_OF_THIS_HOME)
+    document = neuron.model_dump(mode="json", by_alias=True, exclude=_OF_THIS_HOME)
+    # The path of a folder on this machine is nobody's business elsewhere.
+    document["metadata"].pop("source", None)
+    return document
 
 
 def _skill(neuron: Neuron) -> str:

@@ -21,6 +21,7 @@ from .schedule import MAX_SCHEDULES, Schedule
 
 MAX_NAME = 60
 MAX_PURPOSE = 500
+MAX_SOURCE = 300
 MAX_SIGNALS = 16
 MAX_HOSTS = 16
 MAX_TOOLS = 16
@@ -114,6 +115,8 @@ class Metadata(Part):
     purpose: Annotated[str, Field(max_length=MAX_PURPOSE)]
     habit: str | None = None
     """The id of the habit that it came from."""
+    source: Annotated[str, Field(max_length=MAX_SOURCE)] = ""
+    """Where it was imported from; empty for what the agent proposed."""
     shape: str = ""
     """The shape from the code's fingerprint, if one was taken: finds rejected code that comes back with other names or
     spacing."""

@@ -46,7 +46,9 @@ MAX_REPORT_TEXT = 2_000
 _DIGITS = frozenset("0123456789abcdef")
 
 
-def proposed(proposal: Proposal, neuron_id: str, *, habit: str | None, found: Fingerprint | None, now: float) -> Neuron:
+def proposed(
+    proposal: Proposal, neuron_id: str, *, habit: str | None, found: Fingerprint | None, now: float, source: str = ""
+) -> Neuron:
     """A new neuron in quarantine, made from a proposal."""
     code, policy = code_hash(proposal.code), proposal.policy
     first = Version(
@@ -62,7 +64,7 @@ def proposed(proposal: Proposal, neuron_id: str, *, habit: str | None, found: Fi
         name=proposal.name,
         code=proposal.code,
         **dict(policy),
-        metadata=Metadata(created_at=iso(now), code_hash=code, purpose=proposal.purpose, habit=habit),
+        metadata=Metadata(created_at=iso(now), code_hash=code, purpose=proposal.purpose, habit=habit, source=source),
         status=Status.QUARANTINE,
         versions=(first,),
     )

@@ -63,6 +63,8 @@ def about_hash(neuron: Neuron) -> str:
             "createdAt": neuron.metadata.created_at,
             "version": neuron.version,
             "report": report,
+            # Only where there is one: what was sealed before there were any stays valid.
+            **({"source": neuron.metadata.source} if neuron.metadata.source else {}),
         }
     )
 

@@ -58,9 +58,11 @@ class Pipeline:
         habit: str | None = None,
         found: Fingerprint | None = None,
         max_code_bytes: int,
+        source: str = "",
     ) -> Neuron:
         """Make a new neuron in quarantine. Raises Refused with the reason; never touches an existing one. `found`, the
-        fingerprint of its code, is compared with neurons that the owner has rejected."""
+        fingerprint of its code, is compared with neurons that the owner has rejected. `source` is where it was imported
+        from; the owner is shown it."""
         if len(proposal.code.encode()) > max_code_bytes:
             raise Refused(f"the code has {len(proposal.code.encode())} bytes, {max_code_bytes} are allowed")
         self.expire()
@@ -69,7 +71,9 @@ class Pipeline:
             now = self._now()
             limits.check(proposal, neurons, self._settings, habit=habit, found=found, now=now)
             neuron_id = free_id(proposal.name, {neuron.id for neuron in neurons})
-            neuron = self._settled(decisions.proposed(proposal, neuron_id, habit=habit, found=found, now=now))
+            neuron = self._settled(
+                decisions.proposed(proposal, neuron_id, habit=habit, found=found, now=now, source=source)
+            )
             self._tell(neuron)
             return self.store.persist(neuron, new=True)
 

@@ -61,4 +61,11 @@ REQUIREMENTS = (
             "tests/cortex/commands/test_stats_command.py::",
         ),
     ),
+    Requirement(
+        "SKILL-IMPORT",
+        "015",
+        "A skill with a script is imported as a proposal like any other: read within bounds, without links, run by "
+        "nothing; an export is the same code and policy on another home",
+        ("tests/cortex/commands/test_skill_import.py::",),
+    ),
 )
