@@ -198,7 +198,10 @@ def test_an_import_runs_nothing_and_the_owner_sees_where_it_is_from(shell, tmp_p
 @pytest.mark.deno
 def test_with_try_it_goes_through_quarantine_and_is_asked_about(shell, tmp_path):  # noqa: F811
     said = shell("import", str(skill(tmp_path, 'emit("done", 1);')), "--every", "15m", "--try")
-    assert (said.code, said.err, shell.neuron("hello-world").status) == (0, "", Status.AWAITING_OWNER)
+    assert (said.out, said.err) == (
+        "hello-world has passed its quarantine; to let it run: cortex neurons approve hello-world\n",
+        "",
+    )
 
 
 @pytest.mark.parametrize(
