@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 
 import anyio
+from pydantic_core import from_json
 
 from cortex.audit import AuditJournal, Spine
 from cortex.cache import open_cache, with_cache
@@ -24,7 +25,10 @@ from cortex.redaction import Redactor
 from cortex.settings import Settings
 from cortex.tools import (
     CORE_TOOLS,
+    LEARNED,
     AbsentOwner,
+    Calls,
+    Consent,
     CoreTool,
     Toolbox,
     core_definitions,
@@ -43,6 +47,7 @@ from sandbox import (
     ResidentHost,
     Running,
     StoppableRuntime,
+    ToolError,
     Wall,
     WalledRuntime,
 )
@@ -56,7 +61,7 @@ if TYPE_CHECKING:
     from cortex.contracts import Listener, Watch
     from cortex.home import HomePorts
     from cortex.learning import Living
-    from cortex.tools import Api, OnCall, Owner
+    from cortex.tools import Api, OnCall, Owner, UsableTool
     from cortex.turn import Answering, Folder
     from cortex.workflows import Workflows
     from neurons import Autonomic, OwnerChannel, Signal, Wake
@@ -121,7 +126,7 @@ class MotorCortex:
         self.servers = McpServers(enabled, self.settings.mcp, running=running) if enabled else None
         """The MCP servers, or None if there are none; each is started when it is first needed."""
         self._discovery = discovery_of(self.settings)
-        self.workbench = Workbench(self.toolbox, self.servers, self.settings, self._discovery)
+        self.workbench = Workbench(self.toolbox, self.servers, self.settings, self._discovery, self._learned)
         self._cache = open_cache(folders, self.settings.cache, self._flusher)
         self._redactor = Redactor(self.settings.redaction)
         self._owner = owner if owner is not None else AbsentOwner()
@@ -240,12 +245,35 @@ class MotorCortex:
             on_call=self._on_call_of,
         )
 
+    def _learned(self) -> Sequence[UsableTool]:
+        return () if self._living is None else self._living.functions.tools()
+
     def _on_call_of(self, neuron_id: str) -> OnCall:
+        return self._told_as(f"neuron:{neuron_id}")
+
+    def _told_as(self, turn: str) -> OnCall:
         def told(origin: str, tool: str, arguments: Any, ok: bool, error_code: str | None, duration_ms: float) -> None:
-            called = ToolCalled(tool, origin, ok, duration_ms, f"neuron:{neuron_id}", arguments, error_code)
-            self._spine.announce(called)
+            self._spine.announce(ToolCalled(tool, origin, ok, duration_ms, turn, arguments, error_code))
 
         return told
+
+    async def call_function(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        """Call a learned function, by its name in code, and return its result. Its policy, the audit and the energy are
+        those of a call by code. Raises ToolError, and RuntimeError while the cortex is not open."""
+        if self._services is None:
+            raise RuntimeError(_NOT_OPEN)
+        found = next((tool for tool in self._learned() if tool.name == f"{LEARNED}{name}"), None)
+        if found is None:
+            known = ", ".join(tool.name.removeprefix(LEARNED) for tool in self._learned()) or "none"
+            raise ToolError(f'There is no learned function "{name[:80]}"; there are: {known[:500]}', code="not_found")
+        consent = Consent(self._owner, self.settings.tools, turn="host", asking=self._services.asking)
+        calls = Calls(
+            consent,
+            require=lambda: require_acting(self.switch, self._journal),
+            on_call=self._told_as("host"),
+        )
+        ready = await calls.make(found, arguments, origin="host")
+        return from_json(ready.data)
 
     async def __aexit__(self, *exc: object) -> None:
         if self._workflows is not None:  # first: what it executes needs all the rest
@@ -355,7 +383,7 @@ class MotorCortex:
         core = core_definitions(
             self.settings.execute.within(self.settings.sandbox.max_timeout_ms),
             hosts,
-            self.toolbox.declarations(tools) if whole else (),
+            self.workbench.declarations() if whole else (),
             learns=learns,
             searches=self.workbench.is_searched,
             files=self.workspace is not None if files is None else files,

@@ -3,7 +3,7 @@ run may call. A tool that is not chosen does not exist for that run."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -67,7 +67,16 @@ class Wish(NamedTuple):
 
 
 class Workbench:
-    def __init__(self, toolbox: Toolbox, servers: McpServers | None, settings: Settings, discovery: Discovery) -> None:
+    def __init__(
+        self,
+        toolbox: Toolbox,
+        servers: McpServers | None,
+        settings: Settings,
+        discovery: Discovery,
+        learned: Callable[[], Sequence[UsableTool]] = tuple,
+    ) -> None:
+        """`learned` returns the learned functions as tools: the same object until one of them has changed."""
+        self._learned = learned
         self._toolbox = toolbox
         self._servers = servers
         self._settings = settings
@@ -77,8 +86,8 @@ class Workbench:
 
     @property
     def is_listed(self) -> bool:
-        """Whether the toolbox is small enough to be declared to the model and lent to a run as a whole."""
-        return len(self._toolbox) <= self._settings.discovery.max_listed
+        """Whether the toolbox with the learned functions is small enough to be declared to the model and lent whole."""
+        return len(self._toolbox) + len(self._learned()) <= self._settings.discovery.max_listed
 
     @property
     def is_told(self) -> bool:
@@ -89,6 +98,10 @@ class Workbench:
     def is_searched(self) -> bool:
         """Whether there are tools that the model has to search for."""
         return not self.is_told
+
+    def declarations(self) -> list[ToolDeclaration]:
+        """The declarations, for the model, of what its code may call: the toolbox and the learned functions."""
+        return [tool.declaration for tool in self._own() if policy_of(tool, self._settings.tools) != "deny"]
 
     def server_of(self, name: str) -> str | None:
         """The server of a tool name, which may be spelled as in code (`tools.server.tool`); None if there is none."""
@@ -112,7 +125,7 @@ class Workbench:
         if self.may_reach_servers(wish):
             return True
         policies = self._settings.tools
-        return "tools" in code and any(tool.for_code and policy_of(tool, policies) != "deny" for tool in self._toolbox)
+        return "tools" in code and any(policy_of(tool, policies) != "deny" for tool in self._own())
 
     async def search(self, query: str, most: int) -> list[FoundTool]:
         tools = {tool.name: tool for tool in await self._all()}
@@ -162,9 +175,9 @@ class Workbench:
         """The tools that one run is lent: a small toolbox as a whole, the tools named in the request or in the code,
         and the best for the intent."""
         if self.is_told and not wish.is_strict:
-            return list(self._toolbox)
+            return self._own()
         is_whole = self.is_listed and not wish.is_strict
-        chosen: dict[str, UsableTool] = {tool.name: tool for tool in self._toolbox} if is_whole else {}
+        chosen: dict[str, UsableTool] = {tool.name: tool for tool in self._own()} if is_whole else {}
         for name in wish.tools[:MAX_NAMED]:
             _add(chosen, await self._by_name(name))
         for tool in await self._named_in(wish):
@@ -176,15 +189,25 @@ class Workbench:
                 _add(chosen, tools[match.name])
         return list(chosen.values())
 
+    def _own(self) -> list[UsableTool]:
+        """The tools for code of the toolbox, and the learned functions, which take no name from the former."""
+        own: dict[str, UsableTool] = {tool.name: tool for tool in self._toolbox if tool.for_code}
+        for tool in self._learned():
+            own.setdefault(tool.name, tool)
+        return list(own.values())
+
+    def _own_version(self) -> object:
+        return len(self._toolbox), self._learned()
+
     async def _all(self) -> list[UsableTool]:
         """All tools but those with the policy `deny`: a search must not find what cannot be used."""
-        tools: list[UsableTool] = [tool for tool in self._toolbox if tool.for_code]
+        tools = self._own()
         if self._servers is not None:
             tools += await self._servers.tools()
         return [tool for tool in tools if policy_of(tool, self._settings.tools) != "deny"]
 
     async def _ranked(self, query: str, tools: Sequence[UsableTool], most: int) -> Sequence[Any]:
-        version = (len(self._toolbox), self._servers.version() if self._servers is not None else 0)
+        version = (self._own_version(), self._servers.version() if self._servers is not None else 0)
         return await self._discovery.rank(query, [tool.declaration for tool in tools], version, most)
 
     @property
@@ -228,8 +251,8 @@ class Workbench:
 
     async def _mentioned(self, group: str, name: str | None) -> UsableTool | None:
         """The tool at `tools.<group>.<name>`; None for a whole group, or for a tool that is lent anyway."""
-        tools = [tool for tool in self._toolbox if tool.for_code]
-        own = self._known_of("", tools, len(self._toolbox)).at.get((group, name) if name else (group,))
+        places = self._known_of("", self._own(), self._own_version()).at
+        own = places.get((group, name) if name else (group,))
         if own:
             return own[0]
         server = _server_named(group, self._server_names)
@@ -237,7 +260,7 @@ class Workbench:
             return None
         if server is not None:
             return await self._of_server(server, group, name)
-        if self._servers is None or any(path[0] == group for path in self._known_of("", tools, len(self._toolbox)).at):
+        if self._servers is None or any(path[0] == group for path in places):
             return None
         return not_found(group, name, f'there is no server "{group}"; there are {_nearest(group, self._near_servers)}')
 

@@ -23,6 +23,7 @@ from neurons import (
     Autonomic,
     Candidates,
     FingerprintReader,
+    Functions,
     Habits,
     NeuronStore,
     NotYet,
@@ -37,6 +38,7 @@ from neurons import (
 from sandbox import SandboxUnavailable
 
 from .habit_notes import HabitNotes
+from .learned_functions import LearnedFunctions
 from .neuron_files import NeuronFolders, file_grant
 from .notices import Notices
 
@@ -92,6 +94,7 @@ class Living:
     """The parts that exist while a cortex is open."""
 
     autonomic: Autonomic
+    functions: LearnedFunctions
     consolidate: ConsolidateTool | None
     observer: Observer | None
     notes: Notes
@@ -146,7 +149,12 @@ class Learning:
 
         notices = self.notices(around.channels)
         candidates = self.candidates(around.hosts, around.guard, around.is_killed, notices, lent)
-        async with self.reader, self._autonomic(around, lent_in_full) as autonomic, anyio.create_task_group() as tasks:
+        async with (
+            self.reader,
+            self._autonomic(around, lent_in_full) as autonomic,
+            self._functions(around, lent_in_full) as functions,
+            anyio.create_task_group() as tasks,
+        ):
             tasks.start_soon(candidates.run)
             tasks.start_soon(notices.run)
             await tasks.start(notes.run)
@@ -155,6 +163,7 @@ class Learning:
             try:
                 yield Living(
                     autonomic,
+                    LearnedFunctions(functions, self._settings.tools),
                     self._consolidate(around.tools, candidates) if settings.max_awake else None,
                     watch if settings.habits.enabled else None,
                     notes,
@@ -223,6 +232,19 @@ class Learning:
             folders=NeuronFolders(
                 self._settings.home, self.pipeline, around.is_killed, self._record, own_files(self._settings)
             ),
+        )
+
+    def _functions(self, around: Surroundings, lent: Lent) -> Functions:
+        return Functions(
+            self.pipeline,
+            around.hosts,
+            around.energy,
+            self._settings.neurons,
+            tools=lent,
+            network=self._network_of,
+            is_killed=around.is_killed,
+            skills=around.skills,
+            now=self._now,
         )
 
     def unreachable(self, wish: Neuron | Proposal, tools: NeuronTools) -> str | None:

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from .errors import McpUnavailable
     from .server import ServerStatus
     from .servers import McpServers
-    from .tool import McpTool
+    from .tool import McpArguments, McpTool, read_arguments
 else:
     __all__, __getattr__ = lazy_door(
         __name__,
@@ -16,6 +16,6 @@ else:
             "errors": "McpUnavailable",
             "server": "ServerStatus",
             "servers": "McpServers",
-            "tool": "McpTool",
+            "tool": "McpArguments McpTool read_arguments",
         },
     )

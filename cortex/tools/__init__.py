@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .names import MAX_NAME_LENGTH, WireNames, is_core, wire_name
     from .owner import COMMIT, DECISION, PLAN, AbsentOwner, Decision, Origin, Owner, Question, ScriptedOwner, describe
     from .pictures import Picture, pictures_of
-    from .policy import policies_without_tool, policy_of
+    from .policy import LEARNED, learned_policy, policies_without_tool, policy_of
     from .tool import Tool, cut
     from .toolbox import Toolbox
 else:
@@ -29,7 +29,7 @@ else:
             "fitting": "fitted",
             "names": "MAX_NAME_LENGTH WireNames is_core wire_name",
             "owner": "AbsentOwner COMMIT DECISION Decision Origin Owner PLAN Question ScriptedOwner describe",
-            "policy": "policies_without_tool policy_of",
+            "policy": "LEARNED learned_policy policies_without_tool policy_of",
             "tool": "Tool cut",
             "toolbox": "Toolbox",
             "pictures": "Picture pictures_of",

@@ -12,7 +12,7 @@ from pydantic_core import to_json
 
 from cortex.text import CODE, beyond_ascii, code_lines, visible
 
-Origin = Literal["model", "code", "workflow"]
+Origin = Literal["model", "code", "workflow", "host"]
 """The caller: the model itself, code that it wrote, from inside the sandbox, or a task of a workflow."""
 
 COMMIT = "core.commit"
@@ -20,7 +20,12 @@ COMMIT = "core.commit"
 DECISION = "core.decision"
 """A question of a workflow, in the words of its author. No tool has this name, either."""
 PLAN = "core.plan"
-_CALLERS: dict[Origin, str] = {"model": "The agent", "code": "Code that the agent wrote", "workflow": "A workflow"}
+_CALLERS: dict[Origin, str] = {
+    "model": "The agent",
+    "code": "Code that the agent wrote",
+    "workflow": "A workflow",
+    "host": "Your program",
+}
 MAX_SHOWN_WORDS = 500
 MAX_SHOWN_ARGUMENT = 20_000
 """Code is an argument, too: an owner who consents to it has to see it."""

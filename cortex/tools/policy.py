@@ -12,6 +12,9 @@ from .names import wire_name
 if TYPE_CHECKING:
     from cortex.settings import ToolSettings
 
+LEARNED = "learned."
+"""Learned functions have names that begin so. Which there are changes while a program runs."""
+ALL_LEARNED = "learned.*"
 _STRICTNESS: tuple[Policy, ...] = get_args(Policy)
 
 
@@ -37,6 +40,12 @@ def policy_of(tool: Governed, settings: ToolSettings) -> Policy:
     return _strictest([_strictest(exact) or tool.policy, *meant.values()]) or tool.policy
 
 
+def learned_policy(settings: ToolSettings) -> Policy:
+    """The policy of all learned functions: allow, because the owner has approved each, unless the settings have one for
+    "learned.*". One for a single name still beats it."""
+    return settings.policies.get(ALL_LEARNED, "allow")
+
+
 def shows_messages(tool: str, settings: ToolSettings) -> bool:
     """Whether the model and its code are told the message of an exception of this tool. If several names in the
     settings match, all of them have to say so."""
@@ -47,7 +56,7 @@ def shows_messages(tool: str, settings: ToolSettings) -> bool:
 def policies_without_tool(names: Iterable[str], settings: ToolSettings) -> list[str]:
     """Names in the settings that match no tool: a `deny` with a typing error would protect nothing."""
     known = {_folded(name) for name in names}
-    return [name for name in settings.policies if _folded(name) not in known]
+    return [name for name in settings.policies if _folded(name) not in known and not name.startswith(LEARNED)]
 
 
 def _strictest(policies: Iterable[Policy]) -> Policy | None:

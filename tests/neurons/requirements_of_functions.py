@@ -22,4 +22,11 @@ REQUIREMENTS = (
         "back",
         ("tests/neurons/functions/test_functions.py::",),
     ),
+    Requirement(
+        "FUNCTIONS-TOOLS",
+        "015",
+        "Code calls awake functions as tools.learned.<name>: declared, found and described like tools, under the policies of "
+        "the owner, audited; also in a process that does not run the neurons, and by the program itself",
+        ("tests/cortex/learning/test_learned_functions.py::",),
+    ),
 )

@@ -1,0 +1,192 @@
+"""Learned functions in one cortex, with real Deno: code of the agent calls them as tools, under the owner's policy."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from cortex import MotorCortex, Settings, Toolbox
+from cortex.settings.sections import EnergySettings, ExecuteSettings
+from neurons import Neuron, Proposal, Status
+from sandbox import ToolError
+from tests.conftest import small
+from tests.neurons.functions.cases import COMPOUND, P_R_N, schema
+from tests.neurons.governance import report_of, shown
+
+pytestmark = [pytest.mark.deno, pytest.mark.parametrize("anyio_backend", ["asyncio"])]
+
+CALL = "return await tools.learned.compoundInterest({ p: 1000, r: 0.05, n: 10 })"
+PATIENT = {"timeout_isolated_ms": 60_000, "timeout_network_ms": 60_000}
+# Each call looks: nothing waits for the half second after which a process looks by itself.
+AT_ONCE = pytest.fixture(autouse=True)
+
+
+@AT_ONCE
+def _look_at_once(monkeypatch):
+    monkeypatch.setattr("neurons.functions.functions.MAX_AGE_S", -1)
+
+
+def shout(text: str) -> str:
+    """Shout."""
+    return text.upper()
+
+
+def mine(p: float, r: float, n: float) -> str:
+    """My own."""
+    return f"mine {p + r + n}"
+
+
+def cortex_at(home: Path, toolbox: Toolbox | None = None, **sections: Any) -> MotorCortex:
+    sections = {"neurons": {"autonomic": PATIENT}, **sections}
+    energy = EnergySettings(cost_isolated=0, cost_network=0, recharge_per_minute=0)
+    execute = ExecuteSettings(max_timeout_isolated_ms=60_000)
+    settings = Settings(home=home, **{"sandbox": small(), "energy": energy, "execute": execute, **sections})
+    return MotorCortex(settings, toolbox=toolbox)
+
+
+async def learn(cortex: MotorCortex, name: str = "CompoundInterest", code: str = COMPOUND, **changes: Any) -> Neuron:
+    """As the owner approved it, without quarantine."""
+    given = {
+        "name": name,
+        "code": code,
+        "purpose": "Compute compound interest",
+        "kind": "function",
+        "parameters": P_R_N,
+    }
+    pipeline = cortex.learning.pipeline
+    neuron = pipeline.propose(Proposal.of({"energyBudget": 0.05, **given, **changes}), max_code_bytes=50_000)
+    neuron = pipeline.judged(neuron.id, report_of(neuron))
+    neuron = pipeline.approve(neuron.id, shown(neuron))
+    assert cortex._living is not None
+    await cortex._living.functions.functions.look()
+    return neuron
+
+
+async def run(cortex: MotorCortex, code: str) -> str:
+    async with cortex.turn() as turn:
+        told = await turn.call("core.execute", {"code": code, "purpose": "to compute", "timeout": 60_000})
+    return told.strip('"')
+
+
+async def test_code_calls_a_learned_function_and_it_is_audited_counted_and_paid_for(tmp_path):
+    async with cortex_at(tmp_path) as cortex:
+        neuron = await learn(cortex)
+        before = cortex.energy.level()
+        assert await run(cortex, CALL) == "1628.89"
+        many = (
+            "return (await Promise.all([1, 2, 3].map((p) => tools.learned.compoundInterest({ p, r: 0, n: 1 })))).join()"
+        )
+        assert await run(cortex, many) == "1,2,3"
+    assert cortex.energy.level() < before
+    [*_, last] = [one for one in cortex.audit.records() if one.kind == "tool_call"]
+    assert last.facts["tool"] == "learned.compoundInterest"
+    counted = cortex.learning.store.get(neuron.id)
+    assert counted.trial is not None
+    assert counted.trial.counters.signals == 4
+    assert counted.status is Status.TRIAL
+
+
+async def test_arguments_that_do_not_fit_the_schema_never_reach_the_function(tmp_path):
+    async with cortex_at(tmp_path) as cortex:
+        neuron = await learn(cortex)
+        for arguments in ("{}", "{ p: 'much', r: 1, n: 1 }", "{ p: 1, r: 1, n: 1, more: 1 }", "null"):
+            code = f"try {{ return await tools.learned.compoundInterest({arguments}) }} catch (e) {{ return e.code }}"
+            assert await run(cortex, code) == "invalid_arguments"
+    trial = cortex.learning.store.get(neuron.id).trial
+    assert trial is not None
+    assert trial.counters.signals == 0
+
+
+async def test_it_is_declared_found_and_described_as_a_tool(tmp_path):
+    async with cortex_at(tmp_path) as cortex:
+        assert "compoundInterest" not in json.dumps(cortex.openai_tools())
+        await learn(cortex)
+        assert "compoundInterest(" in json.dumps(cortex.openai_tools())
+        async with cortex.turn() as turn:
+            assert "learned.compoundInterest" in await turn.call("core.search", {"query": "compound interest"})
+            described = await turn.call("core.describe", {"tools": ["learned.compoundInterest"]})
+    assert "namespace learned" in described or "learned" in described
+    assert "compoundInterest" in described
+
+
+async def test_in_a_large_toolbox_it_is_lent_when_code_names_it(tmp_path):
+    toolbox = Toolbox()
+    for number in range(12):
+        toolbox.add(lambda: "x", name=f"shop.tool{number}", description="Something else")
+    async with cortex_at(tmp_path, toolbox) as cortex:
+        await learn(cortex)
+        assert "compoundInterest" not in json.dumps(cortex.openai_tools())
+        assert await run(cortex, CALL) == "1628.89"
+
+
+@pytest.mark.parametrize("key", ["learned.*", "learned.compoundInterest"])
+async def test_the_policy_of_the_settings_holds_for_it(tmp_path, key):
+    async with cortex_at(tmp_path, tools={"policies": {key: "deny"}}) as cortex:
+        await learn(cortex)
+        assert "the owner does not allow learned.compoundInterest" in await run(cortex, CALL)
+        async with cortex.turn() as turn:
+            assert "learned." not in await turn.call("core.search", {"query": "compound interest"})
+    async with cortex_at(tmp_path, tools={"policies": {key: "ask"}}) as cortex:
+        assert "no owner can be asked here" in await run(cortex, CALL)
+
+
+async def test_once_it_is_disabled_or_killed_code_is_refused(tmp_path):
+    async with cortex_at(tmp_path) as cortex:
+        neuron = await learn(cortex)
+        caught = f"try {{ {CALL} }} catch (e) {{ return e.code + ': ' + e.message }}"
+        assert await run(cortex, caught) == "1628.89"
+        cortex.switch.turn_on("stop it", "owner", neuron=neuron.id)
+        assert "denied: Function" in await run(cortex, caught)
+        cortex.switch.turn_off("go on", "owner", neuron=neuron.id)
+        assert await run(cortex, caught) == "1628.89"
+        cortex.learning.pipeline.disable(neuron.id, "no longer wanted")
+        # It may still be lent, if it was looked up a moment before; it cannot be called.
+        assert "1628.89" not in await run(cortex, caught)
+
+
+async def test_a_function_uses_its_approved_tools_and_calls_no_other_function(tmp_path):
+    toolbox = Toolbox()
+    toolbox.add(shout, name="notes.shout")
+    text = schema(text={"type": "string"})
+    async with cortex_at(tmp_path, toolbox) as cortex:
+        await learn(cortex)
+        code = "return (await tools.notes.shout({ text: args.text })) + typeof tools.learned"
+        await learn(cortex, "Shouting", code, tools=["notes.shout"], parameters=text)
+        assert await run(cortex, "return await tools.learned.shouting({ text: 'hey' })") == "HEYundefined"
+        async with cortex.turn() as turn:
+            asked = {
+                "name": "Calling",
+                "purpose": "Call another",
+                "code": CALL,
+                "parameters": text,
+                "energyBudget": 0.01,
+            }
+            told = await turn.call("core.consolidate", {**asked, "tools": ["learned.compoundInterest"]})
+    assert "learned.compoundInterest" in told
+    assert "is in quarantine" not in told
+    called = [one.facts for one in cortex.audit.records() if one.kind == "tool_call"]
+    assert {(one["tool"], one["turn"].partition(":")[0]) for one in called} >= {("notes.shout", "neuron")}
+
+
+async def test_it_also_works_while_another_process_runs_the_neurons_and_for_the_program_itself(tmp_path):
+    async with cortex_at(tmp_path) as leading:
+        await learn(leading)
+        async with cortex_at(tmp_path, neurons={"autonomic": {**PATIENT, "enabled": False}}) as other:
+            with anyio.fail_after(60):
+                assert await other.call_function("compoundInterest", {"p": 100, "r": 1, "n": 2}) == 400
+            with pytest.raises(ToolError, match="there are: compoundInterest"):
+                await other.call_function("another", {})
+            with pytest.raises(ToolError, match='"x" is not'):
+                await other.call_function("compoundInterest", {"p": "x", "r": 1, "n": 2})
+
+
+async def test_a_tool_of_the_host_keeps_its_name(tmp_path):
+    toolbox = Toolbox()
+    toolbox.add(mine, name="learned.compoundInterest")
+    async with cortex_at(tmp_path, toolbox) as cortex:
+        await learn(cortex)
+        assert (await run(cortex, CALL)).startswith("mine")
