@@ -1966,6 +1966,12 @@ SETTINGS = {
         "per_signal": "tests/neurons/contracts/test_cost.py::test_each_price_is_taken_for_what_it_is_named_after",
         "per_tool_call": "tests/neurons/contracts/test_cost.py::test_each_price_is_taken_for_what_it_is_named_after",
     },
+    "neurons.functions": {
+        "idle_s": "tests/neurons/functions/test_functions.py::test_one_that_is_not_called_gives_its_process_back",
+        "max_bytes": "tests/neurons/functions/test_calling.py::test_arguments_and_results_are_as_large_as_the_settings_say",
+        "max_processes": "tests/neurons/functions/test_functions.py::test_at_most_so_many_keep_a_process_and_the_one_called_longest_ago_makes_way",
+        "max_waiting": "tests/neurons/functions/test_functions.py::test_calls_at_the_same_time_are_all_answered_and_no_more_wait_than_may",
+    },
     "neurons.habits": {
         "enabled": "tests/neurons/habits/test_habits.py::test_nothing_is_noticed_when_it_is_switched_off",
         "max_occurrences": "tests/neurons/habits/test_habits.py::test_at_most_max_occurrences_are_kept_and_the_oldest_make_way",

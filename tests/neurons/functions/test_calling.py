@@ -95,6 +95,19 @@ async def test_a_call_that_costs_the_process_is_a_fault(code, kind):
     assert kind in {None, answer.error.type}
 
 
+async def test_arguments_and_results_are_as_large_as_the_settings_say():
+    async with opened("return 'x'.repeat(args.p)", functions={"max_bytes": 1_000}) as resident:
+        fits = await call_function(resident, {"p": 900})
+        too_long = await call_function(resident, {"p": 1_000})
+        too_much = await call_function(resident, {"p": 1, "more": "x" * 3_000})
+    assert fits.result == "x" * 900
+    assert too_long.error is not None
+    assert "Cannot return a result of 1002 bytes, more than 1000" in too_long.error.message
+    assert too_much.error is not None
+    assert too_much.error.type is ErrorType.LIMIT
+    assert not (too_long.is_fault or too_much.is_fault)
+
+
 async def test_after_a_fault_the_next_call_finds_a_fresh_process():
     code = "globalThis.calls = (globalThis.calls ?? 0) + 1; if (args.p === 0) while (true); return globalThis.calls"
     async with opened(code) as resident:
