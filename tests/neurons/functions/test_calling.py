@@ -105,7 +105,7 @@ async def test_arguments_and_results_are_as_large_as_the_settings_say():
     assert "Cannot return a result of 1002 bytes, more than 1000" in too_long.error.message
     assert too_much.error is not None
     assert too_much.error.type is ErrorType.LIMIT
-    assert not (too_long.is_fault or too_much.is_fault)
+    assert [too_long.is_fault, too_much.is_fault] == [False, False]
 
 
 async def test_after_a_fault_the_next_call_finds_a_fresh_process():
