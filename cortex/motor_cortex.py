@@ -89,8 +89,10 @@ class MotorCortex:
 
     Without an owner, everything that needs consent is refused. A given runtime is used as it is and stays open; with a
     runtime that is no `sandbox.ResidentHost` there are no neurons. `now` is the clock by which energy recharges and
-    trials are judged, `home` keeps its state instead of files, `wake` starts a turn for a signal of `neurons.wake_on`,
+    trials are judged, `home` keeps its state instead of files, `wake` starts a turn for a signal of `neurons.wake_on`
+    or of a neuron whose emissions wake the agent, `answer` says what a neuron answers (without it, that starts a turn),
     `channels` replace the owner channels of the settings, and `workspace` is a folder that code in every turn may use.
+    A `runner` is there to run neurons: other programs on the home hand them over to it.
     """
 
     def __init__(
@@ -103,8 +105,10 @@ class MotorCortex:
         home: HomePorts | None = None,
         now: Callable[[], float] = time.time,
         wake: Wake | None = None,
+        answer: Wake | None = None,
         channels: Sequence[OwnerChannel] | None = None,
         workspace: Folder | None = None,
+        runner: bool = False,
     ) -> None:
         self.settings = settings if settings is not None else Settings()
         self.toolbox = toolbox if toolbox is not None else Toolbox()
@@ -131,6 +135,8 @@ class MotorCortex:
         self._redactor = Redactor(self.settings.redaction)
         self._owner = owner if owner is not None else AbsentOwner()
         self._wake = wake
+        self._answer = answer
+        self._runner = runner
         self._channels = channels
         self._runtime = runtime
         self._home = home
@@ -241,6 +247,8 @@ class MotorCortex:
             skills=LearnedSkills(self.memory),
             channels=channels,
             wake=self._wake,
+            answer=self._answer,
+            runner=self._runner,
             require=lambda: require_acting(self.switch, self._journal),
             on_call=self._on_call_of,
         )

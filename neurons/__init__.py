@@ -42,7 +42,9 @@ if TYPE_CHECKING:
         Version as Version,
     )
     from .contracts.ports import (
+        Courier as Courier,
         Document as Document,
+        Emitted as Emitted,
         Energy as Energy,
         Lease as Lease,
         LentFolders as LentFolders,
@@ -111,8 +113,10 @@ else:
                 "Approval Counters Difference Emission Equality FileGrant Metadata Neuron Policy Report Request "
                 "ScenarioResult Status StatusChange Trial Version"
             ),
-            "contracts.ports": "Document Energy LentFolders Lease Record Recording Skills Storage ToolExchange Wake",
             "contracts.schedule": "Schedule schedule_of",
+            "contracts.ports": (
+                "Courier Document Emitted Energy LentFolders Lease Record Recording Skills Storage ToolExchange Wake"
+            ),
             "contracts.settings": (
                 "HabitSettings NeuronSettings OwnerSettings is_local_name is_loopback webhook_problem"
             ),

@@ -1,4 +1,4 @@
-"""Channels that notify the owner of a proposal: console and webhook. No answer to a notice counts as a decision."""
+"""Channels that tell the owner of proposals and emissions: console, webhook, desktop. No answer is a decision."""
 
 from typing import TYPE_CHECKING
 
@@ -6,7 +6,8 @@ from sandbox import lazy_door
 
 if TYPE_CHECKING:
     from .around import around_of
-    from .console import ConsoleChannel, how_to_decide, set_in
+    from .console import ConsoleChannel, how_to_decide, line_of, set_in
+    from .desktop import DesktopChannel, desktop_command
     from .owner_page import HASH_CHARACTERS, HabitSeen, owner_summary, owner_view, title_of
     from .webhook import WebhookChannel
 else:
@@ -14,7 +15,8 @@ else:
         __name__,
         {
             "around": "around_of",
-            "console": "ConsoleChannel how_to_decide set_in",
+            "console": "ConsoleChannel how_to_decide line_of set_in",
+            "desktop": "DesktopChannel desktop_command",
             "owner_page": "HASH_CHARACTERS HabitSeen owner_summary owner_view title_of",
             "webhook": "WebhookChannel",
         },

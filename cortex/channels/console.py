@@ -14,28 +14,42 @@ from neurons import ChannelError
 from .owner_page import owner_view
 
 if TYPE_CHECKING:
-    from neurons import Neuron, Notice
+    from neurons import Emitted, Neuron, Notice
 
 WRITING_S = 5
 """Timeout of a write: a pipe that no process reads fills up, and a write to it would block for ever."""
 
 
 class ConsoleChannel:
+    name = "console"
+
     def __init__(self, stream: TextIO | None = None, *, writing_s: float = WRITING_S) -> None:
         self._stream = stream
         self._writing_s = writing_s
 
     async def notify(self, notice: Notice) -> None:
         """Write the proposal and how to decide. Raises ChannelError."""
+        await self._say(told(notice))
+
+    async def emitted(self, emitted: Emitted) -> None:
+        """Write what a neuron says. Raises ChannelError."""
+        await self._say([line_of(emitted)])
+
+    async def _say(self, lines: list[str]) -> None:
         stream = sys.stderr if self._stream is None else self._stream
         try:
-            text = "\n".join(set_in(told(notice), terminal_columns(stream))) + "\n"
+            text = "\n".join(set_in(lines, terminal_columns(stream))) + "\n"
             with anyio.move_on_after(self._writing_s):
                 await anyio.to_thread.run_sync(_write, stream, text, abandon_on_cancel=True)
                 return
         except (OSError, ValueError) as error:
             raise ChannelError(f"Cannot write to the console: {error}") from error
         raise ChannelError(f"Cannot write to the console: no process read the output for {self._writing_s:g} s")
+
+
+def line_of(emitted: Emitted) -> str:
+    """`StockWatch: only 3 left`. The name comes first: no text of a server stands at the beginning of a line."""
+    return f"{visible(emitted.name or emitted.neuron)}: {visible(emitted.text)}"
 
 
 def told(notice: Notice) -> list[str]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from tenacity import RetryCallState
 
-    from neurons import Notice, OwnerSettings
+    from neurons import Emitted, Notice, OwnerSettings
 
     Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 
@@ -69,11 +69,20 @@ class WebhookChannel:
         if not self._secret:
             raise ChannelError("Cannot tell the owner by webhook: there is no secret to sign with")
 
+    name = "webhook"
+
     async def notify(self, notice: Notice) -> None:
         """Send the notice, with retries. Raises ChannelError and nothing else but a cancellation: after the last
         attempt with its reason, or at once for a failure that a retry would not change."""
+        await self._send(body_of(notice))
+
+    async def emitted(self, emitted: Emitted) -> None:
+        """Send what a neuron says. Like `notify`."""
+        await self._send(emission_body(emitted))
+
+    async def _send(self, body: dict[str, Any]) -> None:
         try:
-            await self._notify(to_json(body_of(notice)))
+            await self._notify(to_json(body, inf_nan_mode="null", serialize_unknown=True))
         except ChannelError:
             raise
         except Exception as error:
@@ -199,6 +208,21 @@ def body_of(notice: Notice) -> dict[str, Any]:
         "neuron": neuron.model_dump(
             mode="json", by_alias=True, exclude={"state", "outbox", "request", "approvals", "versions"}
         ),
+    }
+
+
+def emission_body(emitted: Emitted) -> dict[str, Any]:
+    """The JSON body of what a neuron says. A receiver that is sent it twice knows it by its id."""
+    signal = emitted.signal
+    return {
+        "event": "neuron_emitted",
+        "id": signal.id,
+        "neuron": emitted.neuron,
+        "name": emitted.name,
+        "type": signal.type,
+        "text": emitted.text,
+        "data": signal.data,
+        "at": signal.at,
     }
 
 

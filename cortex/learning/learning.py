@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import anyio
 
-from cortex.channels import ConsoleChannel, WebhookChannel, around_of
+from cortex.channels import ConsoleChannel, DesktopChannel, WebhookChannel, around_of, desktop_command
 from cortex.turn import ConsolidateTool, HabitWatch, Notes, own_files
 from neurons import (
     Around,
@@ -37,6 +37,7 @@ from neurons import (
 )
 from sandbox import SandboxUnavailable
 
+from .delivery import Delivery
 from .habit_notes import HabitNotes
 from .learned_functions import LearnedFunctions
 from .neuron_files import NeuronFolders, file_grant
@@ -83,6 +84,9 @@ class Surroundings:
     skills: Skills
     channels: Sequence[OwnerChannel]
     wake: Wake | None
+    answer: Wake | None
+    runner: bool
+    """This program only runs neurons: another one that does so by chance hands over to it."""
     require: Callable[[], None]
     """Raises ToolError while nothing may act."""
     on_call: Callable[[str], OnCall]
@@ -229,6 +233,8 @@ class Learning:
             is_killed=around.is_killed,
             lock=self._autonomic_lease,
             storage=self.storage,
+            courier=Delivery(around.channels, around.wake, around.answer, record=self._record),
+            runner=around.runner,
             folders=NeuronFolders(
                 self._settings.home, self.pipeline, around.is_killed, self._record, own_files(self._settings)
             ),
@@ -296,4 +302,6 @@ def channels_of(settings: Settings) -> list[OwnerChannel]:
     """The owner channels that the settings name."""
     owner = settings.neurons.owner
     channels: list[OwnerChannel] = [ConsoleChannel()] if owner.console else []
+    if owner.desktop and (command := desktop_command()) is not None:
+        channels.append(DesktopChannel(command))
     return [*channels, WebhookChannel(owner)] if owner.webhook_url is not None else channels

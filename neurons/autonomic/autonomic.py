@@ -30,14 +30,15 @@ from .heartbeat import Heartbeat
 from .listeners import Callback, Listener, Waker
 from .nerve import PASSED_AT_ONCE, Nerve, Surroundings
 from .outbox import Held, last_emission_of
-from .signal_limits import Admission, check
+from .post_office import PostOffice, letter_of
+from .signal_limits import Admission, Rate, check
 from .signal_queue import Drop, QueuedSignal, SignalQueue
 from .timetable import DueSchedule, Timetable
 
 if TYPE_CHECKING:
     from sandbox import HostTools, NetworkPolicy, ResidentHost
 
-    from ..contracts import Energy, Json, Lease, LentFolders, Neuron, NeuronSettings, Skills, Storage, Wake
+    from ..contracts import Courier, Energy, Json, Lease, LentFolders, Neuron, NeuronSettings, Skills, Storage, Wake
     from ..pipeline import Pipeline
 
 log = logging.getLogger("motor_cortex")
@@ -46,6 +47,7 @@ T = TypeVar("T")
 LOOK_S = 1.0
 """The layer looks at least this often for changes that other processes made on the same home."""
 _OPEN_TIMEOUT_S = 5.0
+_HAND_OVER_S = 2.0
 _SCHEDULE_TTL_S = HOUR_S
 """A neuron that rests for want of energy still gets the signal of its schedule within this time."""
 
@@ -76,6 +78,8 @@ class Autonomic:
         lock: Lease | None = None,
         storage: Storage | None = None,
         folders: LentFolders | None = None,
+        courier: Courier | None = None,
+        runner: bool = False,
     ) -> None:
         limits = settings.autonomic
         self._settings = settings
@@ -84,7 +88,16 @@ class Autonomic:
         self._queue = SignalQueue(limits.max_queued, limits.max_queued_per_neuron)
         self._admission = Admission(limits)
         self._account = EnergyAccount(energy)
-        self._store = AutonomicStore(pipeline, self._account, storage=storage, skills=skills, lock=lock)
+        self._office: PostOffice | None = None
+        if storage is not None:
+            self._office = PostOffice(
+                storage, courier, now=now, is_killed=self._is_on, told=self._note_told, runner=runner
+            )
+        publish = self._office.publish if self._office is not None else lambda _: None
+        self._store = AutonomicStore(
+            pipeline, self._account, storage=storage, skills=skills, lock=lock, publish=publish
+        )
+        self._runner = runner
         self._awake = Awake(
             Surroundings(
                 hosts=hosts,
@@ -108,8 +121,10 @@ class Autonomic:
         """What is due and not delivered: first it is written that it was."""
         self._watchers: tuple[Listener, ...] = ()
         self._waker: Waker | None = None
+        self._wakes = Rate(settings.max_wakes_per_hour, HOUR_S)
+        self._wake_on = frozenset(settings.wake_on)
         if wake is not None and settings.wake_on:
-            self._waker = Waker(wake, settings, now=now, rested=self._rested)
+            self._waker = Waker(wake, settings, self._wakes, now=now, rested=self._rested)
         self._killed_ones: frozenset[str] = frozenset()
         self._state = LayerState.OFF
         self._totals: Counter[str] = Counter()
@@ -139,6 +154,8 @@ class Autonomic:
             looked = anyio.Event()
             self._tasks.start_soon(self._keep, looked)
             self._tasks.start_soon(self._beat)
+            if self._office is not None:
+                self._tasks.start_soon(self._office.run, lambda: self._state, self._let_in, self._tell_watchers)
             try:
                 # A disk that hangs may delay the neurons, but not the agent.
                 with anyio.move_on_after(_OPEN_TIMEOUT_S):
@@ -164,11 +181,14 @@ class Autonomic:
             unwritten = self._awake.take_unwritten(all_of_it=True)
             report = self._report()
             await self._in_thread(lambda: self._store.close(unwritten, report))
+            if self._office is not None:
+                await self._in_thread(self._office.close)
 
     # For the host
 
     def emit(self, signal: Signal | str, data: Any = None, *, source: str = "host", priority: int = NORMAL) -> bool:
-        """Emit a signal; its data is JSON. Returns False when it is dropped, which is counted with the reason.
+        """Emit a signal; its data is JSON. Returns False when it is dropped, which is counted with the reason. Where
+        another process on the home runs the neurons, the signal is sent to it.
 
         Raises ValueError for an invalid type or priority.
         """
@@ -176,6 +196,8 @@ class Autonomic:
             signal = Signal(signal, source, data, priority, self._now())
         elif not signal.at:
             signal = replace(signal, at=self._now())
+        if self._office is not None and not signal.origin:
+            signal = replace(signal, origin=self._office.program)
         check(signal)
         return self._let_in(signal)
 
@@ -240,6 +262,8 @@ class Autonomic:
 
     def _let_in(self, signal: Signal, only: str | None = None) -> bool:
         """Admit a signal, for the neuron `only` or for all that listen to its type."""
+        if self._state is LayerState.STANDBY and self._office is not None:
+            return self._send(self._office, signal)
         if self._state is not LayerState.LEADING:
             self._queue.dropped[Drop.KILLED if self._state is LayerState.KILLED else Drop.ELSEWHERE] += 1
             return False
@@ -247,15 +271,41 @@ class Autonomic:
         if isinstance(admitted, Drop):
             self._queue.dropped[admitted] += 1
             return False
+        self._wake_for(signal)
         return self._give(signal, admitted, only)
 
-    def _give(self, signal: Signal, admitted: QueuedSignal, only: str | None = None) -> bool:
+    def _send(self, office: PostOffice, signal: Signal) -> bool:
+        """Send a signal to the process that runs the neurons."""
+        admitted = self._admission.admit(signal, self._now())
+        if isinstance(admitted, Drop) or self._is_on(None):
+            self._queue.dropped[admitted if isinstance(admitted, Drop) else Drop.KILLED] += 1
+            return False
         self._totals["emitted"] += 1
+        self._tell_watchers(signal)
+        office.post(replace(signal, data=admitted.given["data"]))
+        return True
+
+    def _wake_for(self, signal: Signal) -> None:
+        """Start a turn for a signal of `wake_on`: here, or in another program that can."""
+        if signal.type not in self._wake_on:
+            return
+        if self._waker is not None:
+            is_told = self._waker.tell(signal)
+        elif self._office is None or not self._office.others.listen:
+            return
+        elif is_told := self._wakes.allows(self._now()):
+            self._office.send(letter_of(signal, name="", action="wake", text=""))
+        if not is_told:
+            self._queue.dropped[Drop.NO_WAKE] += 1
+
+    def _tell_watchers(self, signal: Signal) -> None:
         for watcher in self._watchers:
             if not watcher.tell(signal):
                 self._queue.dropped[Drop.WATCHER] += 1
-        if self._waker is not None and self._waker.wants(signal) and not self._waker.tell(signal):
-            self._queue.dropped[Drop.NO_WAKE] += 1
+
+    def _give(self, signal: Signal, admitted: QueuedSignal, only: str | None = None) -> bool:
+        self._totals["emitted"] += 1
+        self._tell_watchers(signal)
         nerves = self._awake.listening(signal.type) if only is None else self._awake.only(only)
         if not nerves:
             self._totals["unheard"] += 1
@@ -270,7 +320,8 @@ class Autonomic:
     def _pass_on(self, nerve: Nerve, answered: QueuedSignal, type_: str, data: Any) -> None:
         if (signal := self._emitted(nerve, answered, type_, data)) is not None:
             nerve.last_emission = last_emission_of(nerve.neuron, signal)
-            self._let_in(signal)
+            if self._let_in(signal) and self._office is not None and self._office.others.listen:
+                self._office.send(letter_of(signal, name=nerve.neuron.name, action="none", text=""))
 
     def _hold(self, nerve: Nerve, answered: QueuedSignal, type_: str, data: Any) -> None:
         """Keep a signal until it is written. It is admitted now: what is written is not dropped afterwards."""
@@ -281,7 +332,11 @@ class Autonomic:
         if isinstance(admitted, Drop):
             self._queue.dropped[admitted] += 1
             return
-        nerve.held = (*nerve.held, Held(signal, admitted))
+        wakes = nerve.neuron.emission.action == "wake"
+        tells = not wakes or self._wakes.allows(self._now())
+        if not tells:
+            self._queue.dropped[Drop.NO_WAKE] += 1
+        nerve.held = (*nerve.held, Held(signal, admitted, tells, wakes))
         nerve.last_emission = last_emission_of(nerve.neuron, signal)
         nerve.is_urgent = True
         self._news.set()
@@ -348,6 +403,8 @@ class Autonomic:
         async with self._one_look:
             if self._state is LayerState.STANDBY:
                 await self._take_lead()
+            elif self._state is LayerState.LEADING and self._has_to_hand_over():
+                await self._hand_over()
             if self._state in {LayerState.OFF, LayerState.STANDBY}:
                 return
             self._look_at_switch()
@@ -375,8 +432,12 @@ class Autonomic:
 
     async def _leave(self, left: Sequence[Held]) -> None:
         """Deliver what is written. While the kill switch is on, nothing leaves."""
+        if left and self._office is not None:
+            self._office.nudge()
         for number, held in enumerate(left, 1):
             if self._state is LayerState.LEADING:
+                if not held.wakes:
+                    self._wake_for(held.signal)
                 self._give(held.signal, held.admitted)
             else:
                 self._queue.dropped[Drop.KILLED] += 1
@@ -386,13 +447,31 @@ class Autonomic:
     def _scheduled(self, due: DueSchedule) -> Signal:
         return Signal(SCHEDULE, "cortex", due.data(), at=self._now(), ttl_s=_SCHEDULE_TTL_S)
 
+    def _has_to_hand_over(self) -> bool:
+        """Whether a program that only runs neurons waits for its turn, and this one does other things, too."""
+        return not self._runner and self._office is not None and self._office.others.runner_waits
+
+    async def _hand_over(self) -> None:
+        """Let the neurons finish what they were given, and another process run them."""
+        self._state = LayerState.STANDBY
+        with anyio.move_on_after(_HAND_OVER_S):
+            while len(self._queue) or self._awake.is_busy:  # noqa: ASYNC110 - no event says so
+                await anyio.sleep(_HAND_OVER_S / 100)
+        self._awake.end()
+        unwritten, report = self._awake.take_unwritten(all_of_it=True), self._report()
+        await self._in_thread(lambda: self._store.end_lead(unwritten, report))
+
+    def _note_told(self, neuron_id: str, emission: str, told: Sequence[str]) -> None:
+        self._store.told(neuron_id, emission, told)
+
     async def _take_lead(self) -> None:
+        if self._has_to_hand_over():
+            return
         recalled = await self._in_thread(self._store.take_lead)
         # The layer may have been closed meanwhile.
         if recalled is None or self._state is not LayerState.STANDBY:
             return
-        if self._waker is not None:
-            self._waker.restore(recalled.get("wakes"))
+        self._wakes.restore(recalled.get("wakes"))
         self._since = self._now()
         self._heart = Heartbeat(self._settings.autonomic.tick_s, self._now())
         self._timetable.restore(await self._in_thread(self._store.schedules))
@@ -400,8 +479,7 @@ class Autonomic:
         self._looks_again = True
 
     def _report(self) -> Json:
-        wakes = self._waker.times() if self._waker is not None else ()
-        return as_document(self.overview(), since=self._since, wakes=wakes, pid=os.getpid())
+        return as_document(self.overview(), since=self._since, wakes=self._wakes.times(), pid=os.getpid())
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         # Shielded for as long as the disk takes: if this were cancelled, what was taken from the nerves would be lost.

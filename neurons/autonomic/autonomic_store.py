@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from ..contracts import Neuron, NoSuchNeuron, Status
 from ..pipeline import Delivered, noted
 from .autonomic_view import LAYER_KEY
-from .outbox import with_emissions
+from .outbox import letters_of, with_emissions, with_told, without
 
 if TYPE_CHECKING:
     from ..contracts import Json, LastEmission, Lease, Skills, Storage
     from ..pipeline import Pipeline
     from .energy_account import EnergyAccount
+    from .mail import Letter
     from .outbox import Held
 
 log = logging.getLogger("motor_cortex")
@@ -81,7 +82,10 @@ class AutonomicStore:
         storage: Storage | None,
         skills: Skills | None,
         lock: Lease | None,
+        publish: Callable[[Sequence[Letter]], None] = lambda _: None,
     ) -> None:
+        """`publish` hands emissions to the programs of the home; on disk when it returns, and none twice."""
+        self._publish = publish
         self._pipeline = pipeline
         self._account = account
         self._storage = storage
@@ -134,21 +138,63 @@ class AutonomicStore:
             self._tried("write the schedules", self._storage.write_through, SCHEDULES_KEY, schedules)
         self._tell(report)
         written = {one.neuron.id: done for one in unwritten if (done := self._write(one)) is not None}
-        return Look(self._account.read(), self._awake(again), written)
+        self._hand_out([done.neuron for done in written.values() if done.left])
+        awake = self._awake(again)
+        # What a process left that was killed.
+        self._hand_out([neuron for neuron in awake or () if neuron.outbox])
+        return Look(self._account.read(), awake, written)
 
     def close(self, unwritten: Sequence[Unwritten], report: Json) -> None:
         """Write everything to disk and only then release the lock: another process that started earlier would begin
         with old state."""
+        self.end_lead(unwritten, report)
+        if self._lock is not None:
+            self._lock.close()
+
+    def end_lead(self, unwritten: Sequence[Unwritten], report: Json) -> None:
+        """Write everything, and let another process lead."""
         if self._leads:
-            for one in unwritten:
-                self._write(one)
+            written = [done for one in unwritten if (done := self._write(one)) is not None]
+            self._hand_out([done.neuron for done in written if done.left])
             self._tell(report)
             self._tried("flush the neurons", self._pipeline.store.flush)
-        if self._lock is not None:
-            if self._leads:
-                self._tried("release the lock of the neurons", self._lock.release)
-            self._lock.close()
+        if self._leads and self._lock is not None:
+            self._tried("release the lock of the neurons", self._lock.release)
         self._leads = False
+        self._stamp = object()
+        self._report = None
+
+    def told(self, neuron_id: str, emission: str, told: Sequence[str]) -> None:
+        """Note in the document who was told of an emission."""
+        self._tried(
+            f'note who was told by neuron "{neuron_id}"',
+            lambda: self._pipeline.store.change(
+                neuron_id, lambda neuron: with_told(neuron, emission, told), through=False
+            ),
+        )
+
+    def _hand_out(self, neurons: Sequence[Neuron]) -> None:
+        """Hand out what the documents hold, and only then take it out of them: after a kill in between it is handed
+        out again, and known by its id."""
+        letters = [letter for neuron in neurons for letter in letters_of(neuron)]
+        if not letters:
+            return
+        if self._tried("hand out what neurons emitted", self._handed_out, letters) is None:
+            self._stamp = object()  # tried again at the next look
+            return
+        for neuron in neurons:
+            self._tried(f'write neuron "{neuron.id}"', self._empty, neuron)
+
+    def _handed_out(self, letters: Sequence[Letter]) -> bool:
+        self._publish(letters)
+        return True
+
+    def _empty(self, neuron: Neuron) -> None:
+        ids = frozenset(one.id for one in neuron.outbox)
+        try:
+            self._pipeline.store.change(neuron.id, lambda found: without(found, ids), through=False)
+        except NoSuchNeuron:
+            return
 
     def _tell(self, report: Json | None) -> None:
         if self._storage is not None and report is not None and report != self._report:

@@ -39,6 +39,11 @@ class Awake:
         return self._leaving > 0 or any(nerve.has_work for nerve in self._nerves.values())
 
     @property
+    def is_busy(self) -> bool:
+        """A neuron has a signal in hand."""
+        return any(nerve.is_at_work for nerve in self._nerves.values())
+
+    @property
     def neurons(self) -> list[Neuron]:
         return [nerve.neuron for nerve in self._nerves.values()]
 

@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from ..contracts import HOUR_S
-from .signal_limits import Rate
-
 if TYPE_CHECKING:
     from ..contracts import NeuronSettings, Signal, Wake
+    from .signal_limits import Rate
 
 log = logging.getLogger("motor_cortex")
 
@@ -73,24 +71,19 @@ class Waker:
     """Starts turns of the agent, one after another, at most `max_wakes_per_hour`."""
 
     def __init__(
-        self, wake: Wake, settings: NeuronSettings, *, now: Callable[[], float], rested: Callable[[], None]
+        self,
+        wake: Wake,
+        settings: NeuronSettings,
+        rate: Rate,
+        *,
+        now: Callable[[], float],
+        rested: Callable[[], None],
     ) -> None:
-        self._types = frozenset(settings.wake_on)
-        self._rate = Rate(settings.max_wakes_per_hour, HOUR_S)
+        """`rate` counts all wakes, also those that neurons ask for by what they emit."""
+        self._rate = rate
         self._now = now
         self.wakes = 0
         self.listener = Listener(wake, settings.max_wakes_per_hour, rested)
-
-    def times(self) -> list[float]:
-        """The times of the wakes in the last hour. They are kept, so that a process that restarts often does not wake
-        the agent more often."""
-        return self._rate.times()
-
-    def restore(self, times: object) -> None:
-        self._rate.restore(times)
-
-    def wants(self, signal: Signal) -> bool:
-        return signal.type in self._types
 
     def tell(self, signal: Signal) -> bool:
         """Start a turn with this signal. False when the hourly limit is reached, or the queue is full."""

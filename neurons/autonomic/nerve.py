@@ -120,6 +120,10 @@ class Nerve:
             return False
         return self._is_busy or self._is_nudged or bool(self.held)
 
+    @property
+    def is_at_work(self) -> bool:
+        return self.is_open and self._is_busy
+
     def nudge(self) -> None:
         """Tell it that there may be work. Cheap: called for each signal."""
         if not self._is_busy and not self._is_nudged:

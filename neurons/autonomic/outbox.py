@@ -6,10 +6,11 @@ They are written in the neuron's document, together with the state and the count
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ..contracts import MAX_OUTBOX, LastEmission, Outgoing, Signal, emission_text, kept_text
+from ..contracts import MAX_OUTBOX, MAX_TOLD, LastEmission, Outgoing, Signal, emission_text, kept_text
+from .mail import Letter, as_outgoing
 
 if TYPE_CHECKING:
     from ..contracts import Neuron
@@ -22,6 +23,10 @@ class Held:
 
     signal: Signal
     admitted: QueuedSignal
+    tells: bool = True
+    """False when the agent was woken often enough: then only other neurons hear it."""
+    wakes: bool = False
+    """It asks for a turn by itself, and not by `wake_on`."""
 
 
 def last_emission_of(neuron: Neuron, signal: Signal) -> LastEmission:
@@ -33,7 +38,7 @@ def with_emissions(neuron: Neuron, held: Sequence[Held], last: LastEmission | No
     """The neuron with what it has emitted. Of more than fit, the newest stay."""
     changes: dict[str, object] = {}
     if held:
-        changes["outbox"] = (*neuron.outbox, *map(_outgoing, held))[-MAX_OUTBOX:]
+        changes["outbox"] = (*neuron.outbox, *(_outgoing(one) for one in held if one.tells))[-MAX_OUTBOX:]
     if last is not None:
         changes["last_emission"] = last
     return neuron.model_copy(update=changes) if changes else neuron
@@ -45,33 +50,29 @@ def without(neuron: Neuron, ids: frozenset[str]) -> Neuron:
     return neuron if len(kept) == len(neuron.outbox) else neuron.model_copy(update={"outbox": kept})
 
 
-def signal_of(neuron: Neuron, one: Outgoing) -> Signal:
-    """The signal of an emission that a document holds."""
-    return Signal(
-        type=one.type,
-        source=f"neuron:{neuron.id}",
-        data=one.data,
-        priority=one.priority,
-        at=one.at,
-        id=one.id,
-        correlation=one.correlation,
-        parent=one.parent,
-        depth=one.depth,
-        origin=one.origin,
-    )
+def letters_of(neuron: Neuron) -> list[Letter]:
+    """What the document holds for a person or the model. The action is the one that the owner approved."""
+    emission, source = neuron.emission, f"neuron:{neuron.id}"
+    return [
+        Letter(
+            signal=one,
+            source=source,
+            name=neuron.name,
+            action=emission.action,
+            text=emission_text(emission.text, one.type, one.data),
+        )
+        for one in neuron.outbox
+    ]
+
+
+def with_told(neuron: Neuron, emission: str, told: Sequence[str]) -> Neuron:
+    last = neuron.last_emission
+    if last is None or last.id != emission:
+        return neuron
+    kept = last.model_copy(update={"told": tuple(told)[:MAX_TOLD]})
+    return neuron.model_copy(update={"last_emission": kept})
 
 
 def _outgoing(held: Held) -> Outgoing:
-    signal = held.signal
-    return Outgoing(
-        id=signal.id,
-        type=signal.type,
-        # As it was let in: JSON, of a bounded size.
-        data=held.admitted.given["data"],
-        priority=signal.priority,
-        at=signal.at,
-        correlation=signal.correlation,
-        parent=signal.parent,
-        depth=signal.depth,
-        origin=signal.origin,
-    )
+    # As it was let in: JSON, of a bounded size.
+    return as_outgoing(replace(held.signal, data=held.admitted.given["data"]))

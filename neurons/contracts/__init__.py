@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         is_key,
     )
     from .due_times import Due, due_between, next_due
-    from .emission import MAX_OUTBOX, LastEmission, Outgoing, emission_text, kept_text
+    from .emission import MAX_OUTBOX, MAX_TOLD, LastEmission, Outgoing, emission_text, kept_text
     from .errors import Conflict, NeuronError, NoSuchNeuron, NotYet, Refused, StorageError
     from .neuron import (
         AWAKE,
@@ -54,7 +54,9 @@ if TYPE_CHECKING:
     )
     from .ports import (
         Change,
+        Courier,
         Document,
+        Emitted,
         Energy,
         Json,
         Lease,
@@ -105,7 +107,7 @@ else:
         {
             "document_text": "Damaged MAX_DOCUMENT_BYTES as_written check_beginning check_key decode encode is_key",
             "due_times": "Due due_between next_due",
-            "emission": "LastEmission MAX_OUTBOX Outgoing emission_text kept_text",
+            "emission": "LastEmission MAX_OUTBOX MAX_TOLD Outgoing emission_text kept_text",
             "errors": "Conflict NeuronError NoSuchNeuron NotYet Refused StorageError",
             "neuron": (
                 "AWAKE Action Approval Counters Difference Emission Equality FileGrant FileNeed Kind MAX_EMISSION_TEXT "
@@ -113,7 +115,10 @@ else:
                 "SIGNAL_PATTERN ScenarioResult SignalType Status StatusChange Trial Version Watch "
                 "function_name storable"
             ),
-            "ports": "Change Document Energy LentFolders Lease Json Record Recording Skills Storage ToolExchange Wake",
+            "ports": (
+                "Change Courier Document Emitted Energy LentFolders Lease Json Record Recording Skills Storage "
+                "ToolExchange Wake"
+            ),
             "program": "cost_of file_need may_use_files program_of",
             "schedule": "MAX_SCHEDULES Schedule schedule_of",
             "settings": (

@@ -149,6 +149,33 @@ class Recording:
     """The script, without keys; empty if it did not fit, or was recorded before scripts were kept."""
 
 
+@dataclass(frozen=True, slots=True)
+class Emitted:
+    """An emission of a neuron that is to be told, said or read."""
+
+    neuron: str
+    """Its id; of a signal that wakes the agent and comes from no neuron: its source."""
+    name: str
+    action: str
+    """"notify", "answer" or "wake"."""
+    text: str
+    """One line, with the data filled in. The data may be anybody's words."""
+    signal: Signal
+
+
+class Courier(Protocol):
+    """Delivers emissions, as far as this program can."""
+
+    @property
+    def actions(self) -> frozenset[str]:
+        """What this program can do: it is given emissions with these actions only."""
+        ...
+
+    async def deliver(self, emitted: Emitted) -> Sequence[str]:
+        """Tell, say or start what the emission asks for, once, and return who was told."""
+        ...
+
+
 class Wake(Protocol):
     """Starts a turn of the agent with a signal as its event."""
 

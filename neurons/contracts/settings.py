@@ -160,9 +160,11 @@ class FunctionSettings(Section):
 
 
 class OwnerSettings(Section):
-    """How the owner is told of a proposal."""
+    """How the owner is told of a proposal, and of what neurons emit."""
 
     console: bool = True
+    desktop: bool = True
+    """By the desktop's own command, where there is one."""
     webhook_url: Annotated[SecretStr | None, OrNone] = None
     """https, or http on this machine. A secret, because some services put their key in the path."""
     webhook_secret: Annotated[SecretStr | None, OrNone] = None

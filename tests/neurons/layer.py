@@ -7,7 +7,7 @@ from typing import Any
 
 import anyio
 
-from neurons import Autonomic, Neuron, Signal
+from neurons import Autonomic, Courier, Neuron, Signal
 from neurons.autonomic.autonomic_view import NerveView
 from sandbox import FileLock
 from sandbox.testing import NeuronFunction, ScriptedResidents
@@ -78,7 +78,14 @@ class Layer:
         """A neuron in trial, whose code is its name: that is what `functions` goes by."""
         return self.governed.in_trial(name=name, code=name, **changes)
 
-    def open(self, *, lock: FileLock | None = None, wake: Callable[[Signal], Any] | None = None) -> Autonomic:
+    def open(
+        self,
+        *,
+        lock: FileLock | None = None,
+        wake: Callable[[Signal], Any] | None = None,
+        courier: Courier | None = None,
+        runner: bool = False,
+    ) -> Autonomic:
         async def woken(signal: Signal) -> None:
             self.woken.append(signal)
 
@@ -93,6 +100,8 @@ class Layer:
             is_killed=lambda neuron: neuron in self.killed,
             lock=lock,
             storage=self.governed.storage,
+            courier=courier,
+            runner=runner,
         )
 
     def document(self, neuron: Neuron) -> Neuron:

@@ -12,4 +12,11 @@ REQUIREMENTS = (
         "its text is one bounded line of the owner's template and fields of the data, in which nothing hides",
         ("tests/neurons/autonomic/test_outbox.py::",),
     ),
+    Requirement(
+        "EMISSION-ONCE",
+        "015",
+        "an emission is delivered at most once on a home, by one program that can; signals of every program reach the one "
+        "that runs the neurons; a program that runs them by chance hands over to one that only does that",
+        ("tests/neurons/autonomic/test_post_office.py::",),
+    ),
 )

@@ -63,7 +63,9 @@ class TestOutbox:
         assert seen.state == {"n": 1}
         assert seen.trial is not None
         assert seen.trial.counters.signals == 1
-        assert [one.data for one in seen.outbox] == [{"n": 1}]
+        letters = made.governed.storage.read("mail/emissions")
+        assert letters is not None
+        assert [one["signal"]["data"] for one in letters.data["letters"]] == [{"n": 1}]
         assert seen.last_emission is not None
         assert (seen.last_emission.type, seen.last_emission.text) == ("price_change", 'price_change {"n":1}')
 

@@ -1,0 +1,250 @@
+"""Emissions are delivered once on a home, and signals of every program reach the one that runs the neurons."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import anyio
+import pytest
+
+from neurons import Autonomic, DeferredStorage, Emitted, LayerState, Signal
+from neurons.autonomic.mail import MAX_LETTERS, Letter, Mail, as_outgoing
+from neurons.autonomic.programs import Programs
+from sandbox import FileLock
+
+from ..governance import Governed
+from ..layer import Layer, settled, until
+
+pytestmark = pytest.mark.anyio
+
+
+class Box:
+    """A courier that keeps what it is given."""
+
+    def __init__(self, *actions: str) -> None:
+        self.actions = frozenset(actions)
+        self.given: list[Emitted] = []
+
+    async def deliver(self, emitted: Emitted) -> Sequence[str]:
+        await anyio.lowlevel.checkpoint()
+        self.given.append(emitted)
+        return ("host",)
+
+
+def counting(signal, state, emit) -> None:
+    state["n"] = state.get("n", 0) + 1
+    emit("price_change", {"n": state["n"]})
+
+
+class House:
+    """A home with several programs."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.first = Layer(counting, governed=Governed(DeferredStorage(path)))
+
+    @asynccontextmanager
+    async def program(self, box: Box | None = None, *, runner: bool = False) -> AsyncIterator[Autonomic]:
+        governed = Governed(DeferredStorage(self.path), clock=self.first.clock)
+        layer = Layer(counting, governed=governed)
+        layer.killed = self.first.killed
+        lock = FileLock(self.path / "lead.lock")
+        async with layer.open(lock=lock, courier=box, runner=runner) as autonomic:
+            yield autonomic
+        governed.storage.close()
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[House]:
+    made = House(tmp_path)
+    yield made
+    made.first.governed.storage.close()
+
+
+def letter(number: int, **changes: object) -> Letter:
+    signal = Signal("price_change", "neuron:a", {"n": number}, at=1.0, id=f"id{number}")
+    return Letter.model_validate({"signal": as_outgoing(signal), "source": "neuron:a", "action": "wake", **changes})
+
+
+class TestMail:
+    def test_a_letter_is_added_once_and_taken_once(self, tmp_path: Path) -> None:
+        one, two = Mail(DeferredStorage(tmp_path)), Mail(DeferredStorage(tmp_path))
+        one.publish([letter(1), letter(2)])
+        two.publish([letter(2), letter(3)])
+        assert [each.n for each in two.read().letters] == [1, 2, 3]
+        assert [each.signal.id for each in one.take(lambda _: True, "one")] == ["id1", "id2", "id3"]
+        assert two.take(lambda _: True, "two") == []
+        two.publish([letter(1)])
+        assert two.take(lambda _: True, "two") == []
+
+    def test_many_letters_make_way_and_what_was_delivered_goes_first(self, tmp_path: Path) -> None:
+        mail = Mail(DeferredStorage(tmp_path))
+        mail.publish([letter(number) for number in range(50)])
+        mail.take(lambda each: each.signal.id != "id0", "x")
+        mail.publish([letter(number) for number in range(50, 50 + MAX_LETTERS - 1)])
+        letters = mail.read().letters
+        assert len(letters) == MAX_LETTERS
+        assert letters[0].signal.id == "id0"
+
+    def test_what_is_no_letter_and_no_signal_of_a_program_is_left_out(self, tmp_path: Path) -> None:
+        storage = DeferredStorage(tmp_path)
+        mail = Mail(storage)
+        mail.publish([letter(1)])
+        found = storage.read("mail/emissions")
+        assert found is not None
+        good = found.data["letters"][0]
+        bad = [{**good, "action": "approve"}, {**good, "text": "x" * 501}, {**good, "more": 1}, 5, None, []]
+        storage.write_through("mail/emissions", {"newest": "x", "known": {}, "letters": [*bad, good]})
+        assert [each.signal.id for each in mail.read().letters] == ["id1"]
+        assert mail.dropped == len(bad)
+        storage.write_through("mail/emissions", {"letters": "none"})
+        assert mail.read().letters == []
+
+        def posted(type_: str, source: str, at: float = 1.0) -> dict[str, object]:
+            return {"signal": as_outgoing(Signal(type_, source, at=at)).model_dump(by_alias=True), "source": source}
+
+        storage.write_through(
+            "mail/signals",
+            {
+                "signals": [
+                    posted("sold", "neuron:a"),
+                    posted("schedule", "host"),
+                    posted("Bad Type", "host"),
+                    posted("sold", "host", at=99.0),
+                    posted("user_message", "cortex"),
+                    posted("sold", "host"),
+                ]
+            },
+        )
+        assert [each.type for each in mail.take_posted(2.0)] == ["user_message", "sold"]
+        assert mail.take_posted(2.0) == []
+
+
+class TestDelivery:
+    async def test_each_emission_is_delivered_once_with_the_text_that_was_approved(self, house: House) -> None:
+        neuron = house.first.trial(emission={"action": "notify", "text": "Now {n}"})
+        box = Box("notify")
+        async with house.program(box) as autonomic:
+            for _ in range(2):
+                autonomic.emit("tick")
+                await settled(autonomic)
+            await until(lambda: len(box.given) == 2)
+            await until(lambda: autonomic.overview().nerves[0].neuron.outbox == ())
+            await anyio.sleep(0.3)
+        assert house.first.document(neuron).outbox == ()
+        assert sorted(each.text for each in box.given) == ["Now 1", "Now 2"]
+        assert {each.neuron for each in box.given} == {neuron.id}
+        last = house.first.document(neuron).last_emission
+        assert last is not None
+        assert (last.text, last.told) == ("Now 2", ("host",))
+        async with house.program(box) as autonomic:
+            await settled(autonomic)
+            await anyio.sleep(0.5)
+        assert len(box.given) == 2
+
+    @pytest.mark.parametrize("action", ["wake", "answer"])
+    async def test_it_goes_to_exactly_one_program_that_can_do_it(self, house: House, action: str) -> None:
+        house.first.trial(emission={"action": action})
+        boxes = [Box("notify"), Box(action), Box(action), Box("notify")]
+        async with AsyncExitStack() as stack:
+            programs = [await stack.enter_async_context(house.program(box)) for box in boxes]
+            programs[0].emit("tick")
+            await settled(programs[0])
+            house.first.clock.forward(seconds=20)  # the program that asked cannot say it
+            await until(lambda: any(box.given for box in boxes))
+            await anyio.sleep(0.6)
+        assert [len(box.given) for box in (boxes[0], boxes[3])] == [0, 0]
+        assert sum(len(box.given) for box in boxes) == 1
+
+    async def test_what_was_written_and_not_told_is_told_after_a_restart(self, house: House) -> None:
+        house.first.trial(emission={"action": "wake"})
+        async with house.program() as autonomic:
+            autonomic.emit("tick")
+            await settled(autonomic)
+        box = Box("wake")
+        async with house.program(box):
+            await until(lambda: box.given)
+        assert [each.signal.data for each in box.given] == [{"n": 1}]
+
+    async def test_while_the_kill_switch_is_on_nothing_is_delivered(self, house: House) -> None:
+        house.first.trial(emission={"action": "wake"})
+        async with house.program() as autonomic:
+            autonomic.emit("tick")
+            await settled(autonomic)
+        house.first.killed.add(None)
+        box = Box("wake")
+        async with house.program(box):
+            await anyio.sleep(0.6)
+            assert box.given == []
+            house.first.killed.clear()
+            await until(lambda: box.given)
+
+    async def test_wakes_of_both_kinds_count_in_one_limit(self, tmp_path: Path) -> None:
+        made = Layer(
+            counting, governed=Governed(DeferredStorage(tmp_path), wake_on=["host_news"], max_wakes_per_hour=2)
+        )
+        made.trial(emission={"action": "wake"})
+        box = Box("wake")
+        async with made.open(courier=box) as autonomic:
+            for _ in range(2):
+                autonomic.emit("host_news")
+            await until(lambda: len(made.woken) == 2)
+            autonomic.emit("tick")
+            await settled(autonomic)
+            await anyio.sleep(0.5)
+            assert autonomic.counts().dropped["no_wake"] == 1
+        assert box.given == []
+
+
+class TestPrograms:
+    async def test_signals_of_every_program_reach_the_neurons_and_emissions_reach_every_program(
+        self, house: House
+    ) -> None:
+        house.first.trial(emission={"action": "none"})
+        heard: list[object] = []
+        async with house.program() as leader, house.program() as other:
+            assert leader.overview().state is LayerState.LEADING
+            assert other.overview().state is LayerState.STANDBY
+            other.watch(lambda signal: heard.append(signal.data) if signal.type == "price_change" else None)
+            # It takes a moment until the one knows of the other.
+            for _ in range(100):
+                assert other.emit("user_message", {"text": "tick"})
+                assert other.emit("sold", {}, priority=3)
+                leader.emit("tick")
+                await anyio.sleep(0.1)
+                if heard:
+                    break
+            await until(lambda: leader.counts().unheard >= 2)
+            assert other.counts().dropped == {}
+        assert heard
+
+    async def test_who_runs_neurons_by_chance_hands_over_to_a_program_that_only_does_that(self, house: House) -> None:
+        neuron = house.first.trial()
+        async with house.program() as chance:
+            chance.emit("tick")
+            await settled(chance)
+            async with house.program(runner=True) as runner:
+                await until(lambda: runner.overview().state is LayerState.LEADING)
+                assert chance.overview().state is LayerState.STANDBY
+                assert house.first.document(neuron).state == {"n": 1}
+                await until(lambda: runner.overview().nerves)
+                chance.emit("tick")
+                runner.emit("tick")
+                await settled(runner)
+                await until(lambda: runner.counts().delivered == 2)
+            # And takes over again when that ends.
+            await until(lambda: chance.overview().state is LayerState.LEADING)
+        assert house.first.document(neuron).state == {"n": 3}
+
+    def test_a_program_that_has_ended_is_forgotten(self, tmp_path: Path) -> None:
+        storage = DeferredStorage(tmp_path)
+        one, two = Programs(storage, "one"), Programs(storage, "two")
+        two.note(100.0, runner=True)
+        assert one.others(101.0).runner_waits
+        assert not two.others(101.0).listen
+        assert not one.others(120.0).listen
+        storage.write_through("programs/odd", {"at": "x", "runner": True})
+        assert not one.others(200.0).runner_waits
+        assert storage.read_all("programs/") == []
