@@ -1985,6 +1985,7 @@ SETTINGS = {
     },
     "neurons.owner": {
         "console": "tests/cortex/channels/test_channel_settings.py::test_the_console_can_be_left_out_and_a_webhook_added",
+        "desktop": "tests/cortex/learning/test_delivery.py::test_the_desktop_is_told_where_there_is_one_unless_it_is_off",
         "webhook_attempts": "tests/cortex/channels/test_webhook.py::test_the_error_after_the_last_attempt_gives_the_reason",
         "webhook_secret": "tests/cortex/channels/test_webhook.py::test_the_proposal_is_posted_with_a_signature_over_time_and_body",
         "webhook_timeout_s": "tests/cortex/channels/test_webhook.py::test_a_webhook_without_an_answer_times_out",

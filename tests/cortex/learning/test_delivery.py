@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from cortex import load_settings
 from cortex.channels.desktop import DesktopChannel, arguments, desktop_command
 from cortex.channels.webhook import emission_body
+from cortex.learning import channels_of
 from cortex.learning.delivery import Delivery
 from neurons import ChannelError, Emitted, Signal
 
@@ -116,3 +118,20 @@ class TestDesktop:
         command.write_text("#!/bin/sh\nexec sleep 600\n")
         with pytest.raises(ChannelError, match="on the desktop"):
             await DesktopChannel(str(command), showing_s=0.2).emitted(emitted("notify"))
+
+
+def test_the_desktop_is_told_where_there_is_one_unless_it_is_off(tmp_path: Path, monkeypatch) -> None:
+    command = tmp_path / "notify-send"
+    command.write_text("#!/bin/sh\n")
+    command.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("DISPLAY", ":0")
+
+    def has_desktop(**owner: bool) -> bool:
+        settings = load_settings(environment={}, home=tmp_path / "home", neurons={"owner": owner})
+        return any(isinstance(channel, DesktopChannel) for channel in channels_of(settings))
+
+    assert has_desktop()
+    assert not has_desktop(desktop=False)
+    monkeypatch.setenv("PATH", "")
+    assert not has_desktop()
