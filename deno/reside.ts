@@ -95,7 +95,7 @@ async function answerBatch(neuron: Answering, limits: ResideFrame, frame: Signal
 async function run(neuron: Answering, signal: unknown, state: unknown, outbox: Outbox): Promise<unknown[]> {
   const failures: unknown[] = [];
   pipe.isOpen = true;
-  beginAt?.(Number((signal as { at?: unknown } | null)?.at) * 1000);
+  beginAt?.((signal as { at: number }).at);
   await new Promise<void>((resolve) => {
     fail = (error) => {
       failures.push(error);

@@ -76,7 +76,12 @@ if TYPE_CHECKING:
     from .guard.patterns import Finding as Finding
     from .jail.layers import Layer as Layer, Wall as Wall
     from .network.policy import DenyRule as DenyRule, HostRule as HostRule, NetworkPolicy as NetworkPolicy
-    from .network.recording import Exchange as Exchange, Recorder as Recorder, Replay as Replay
+    from .network.recording import (
+        Exchange as Exchange,
+        Recorder as Recorder,
+        Replay as Replay,
+        ReplayedRun as ReplayedRun,
+    )
     from .ports.ports import (
         CodeRuntime as CodeRuntime,
         HostTools as HostTools,
@@ -140,7 +145,7 @@ else:
             "guard.patterns": "Finding",
             "jail.layers": "Layer Wall",
             "network.policy": "DenyRule HostRule NetworkPolicy",
-            "network.recording": "Exchange Recorder Replay",
+            "network.recording": "Exchange Recorder Replay ReplayedRun",
             "ports.ports": (
                 "CodeRuntime HostTools Places ReadyJson RefusingRuntime Resident ResidentHost StoppableRuntime "
                 "Store ToolDeclaration WalledRuntime"

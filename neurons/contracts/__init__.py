@@ -79,6 +79,7 @@ if TYPE_CHECKING:
         FunctionSettings,
         HabitSettings,
         NeuronSettings,
+        NightlySettings,
         OwnerSettings,
         ProposalSettings,
         TrialSettings,

@@ -90,6 +90,19 @@ class QuarantineSettings(Section):
     """Recorded executions of the habit that are replayed to the candidate."""
     timeout_ms: Positive = 60_000
     """For all scenarios together."""
+    equal_runs: Positive = 12
+    """Recorded runs of the habit whose scripts the candidate is compared with."""
+    equal_cases: Positive = 120
+    """Inputs that both are given, at most: those of the runs, and changed ones."""
+    equal_timeout_ms: Positive = 30_000
+    """For the whole comparison."""
+
+
+class NightlySettings(Section):
+    """When what is awake is compared with new recordings of its habit."""
+
+    enabled: bool = True
+    every_hours: Span = 24
 
 
 class CostSettings(Section):
@@ -199,6 +212,7 @@ class NeuronSettings(Section):
     habits: HabitSettings = Field(default_factory=HabitSettings)
     proposals: ProposalSettings = Field(default_factory=ProposalSettings)
     quarantine: QuarantineSettings = Field(default_factory=QuarantineSettings)
+    nightly: NightlySettings = Field(default_factory=NightlySettings)
     cost: CostSettings = Field(default_factory=CostSettings)
     trial: TrialSettings = Field(default_factory=TrialSettings)
     autonomic: AutonomicSettings = Field(default_factory=AutonomicSettings)

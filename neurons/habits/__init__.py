@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from .fingerprint import Fingerprint, FingerprintReader
     from .habit import OFFER_S, Habit
     from .habits import Habits
+    from .literals import LiteralReader, Place, ReadScript, with_holes
     from .offers import Offers
     from .recordings import Recordings
     from .similarity import Parameter, in_common, parts_of, sketched
@@ -18,6 +19,7 @@ else:
             "fingerprint": "Fingerprint FingerprintReader",
             "habit": "Habit OFFER_S",
             "habits": "Habits",
+            "literals": "LiteralReader Place ReadScript with_holes",
             "offers": "Offers",
             "recordings": "Recordings",
             "similarity": "Parameter in_common parts_of sketched",

@@ -20,14 +20,14 @@ emit("looked", looks);
 WAITS = "const start = Date.now(); while (Date.now() < start + 5); emit('waited')"
 
 
-def at(seconds: float) -> dict[str, object]:
-    return {"type": "go", "data": None, "at": seconds}
+def at(ms: int) -> dict[str, object]:
+    return {"type": "go", "data": None, "at": ms}
 
 
 async def test_each_signal_finds_the_clock_at_its_own_time_and_chance_at_its_beginning():
     program = ResidentProgram(code=LOOKS, timeout_ms=5000, deterministic=True)
     async with DenoRuntime(small(pool_size=0)) as runtime, runtime.resident(program) as opened:
-        answer = await opened.handle([at(1_800_000_000.25), at(1_700_000_000), at(1_800_000_000.25)], {})
+        answer = await opened.handle([at(1_800_000_000_250), at(1_700_000_000_000), at(1_800_000_000_250)], {})
     first, second, third = [each.emitted[0][1] for each in answer.answers]
     assert first == third
     assert first[:3] == [1_800_000_000_250, 1_800_000_000_250, 0]

@@ -1,0 +1,159 @@
+"""Runs scripts and candidates in resident processes, one world after the other, under a fixed clock and seed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from sandbox import HostRule, NetworkPolicy, ResidentProgram, Tier
+
+from ..contracts import (
+    BUILT_IN,
+    SCHEDULE,
+    Schedule,
+    Signal,
+    as_given,
+    energy,
+    hour_changed,
+    program_of,
+    schedule_due,
+    tick,
+    user_message,
+)
+from .verdicts import Gave
+from .worlds import Around, policy_for
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from sandbox import HostTools, Resident, ResidentHost, SignalAnswer
+
+    from ..contracts import Neuron, NeuronSettings
+    from .worlds import World
+
+_MAX_BYTES = 512 * 1024
+_GAVE = "gave"
+# Both kinds of program are wrapped alike. What could not be JSON is looked for here: later it would be null.
+_WRAPPED = """const {names} = signal.data;
+const isOdd__ = (v, d) => typeof v === "number" ? !Number.isFinite(v)
+  : d < 20 && v !== null && typeof v === "object" && Object.values(v).some((one) => isOdd__(one, d + 1));
+try {{
+  let value__ = await (async () => {{
+{code}
+  }})();
+  if (typeof value__ === "function" && value__.length === 0) value__ = await value__();
+  emit("gave", {{ value: value__, isOdd: isOdd__(value__, 0) }});
+}} catch (error__) {{
+  emit("gave", {{ error: String(error__?.name ?? "Error"),
+    message: String(error__?.message ?? error__).slice(0, 300) }});
+}}"""
+_SCRIPT, _FUNCTION = "{ context, given__ }", "{ args }"
+
+
+class Player:
+    """One process, and the world that it is in."""
+
+    def __init__(self, resident: Resident, around: Around, neuron: Neuron | None) -> None:
+        self._resident = resident
+        self._around = around
+        self._neuron = neuron
+
+    async def play(self, world: World) -> Gave:
+        self._around.enter(world)
+        neuron = self._neuron
+        if neuron is None or neuron.is_function:
+            data = {"context": world.context, "given__": world.arguments, "args": world.arguments}
+            signal = Signal("go", "cortex", data, at=world.at, id="")
+        else:
+            signal = _signal(neuron, world)
+        answer = await self._resident.handle([as_given(signal)], {})
+        return _gave(answer.answers[0], self._around, is_neuron=neuron is not None and not neuron.is_function)
+
+
+@asynccontextmanager
+async def script_player(
+    code: str,
+    hosts: ResidentHost,
+    settings: NeuronSettings,
+    *,
+    tools: Sequence[str],
+    urls: Sequence[str],
+    is_expression: bool = False,
+) -> AsyncIterator[Player]:
+    """A process for a recorded script, with all that its runs asked for. `urls` are those that they asked for."""
+    where = Around(tools)
+    tier = Tier.NETWORK if urls else Tier.ISOLATED
+    program = _program(_wrapped(code, _SCRIPT, is_expression=is_expression), tier, settings)
+    async with hosts.resident(program, where, network=where.network(policy_for(urls))) as resident:
+        yield Player(resident, where, None)
+
+
+@asynccontextmanager
+async def candidate_player(
+    neuron: Neuron,
+    hosts: ResidentHost,
+    settings: NeuronSettings,
+    tools: HostTools | None,
+    network: NetworkPolicy | None,
+) -> AsyncIterator[Player]:
+    where = Around(neuron.tools, tools)
+    policy = network or NetworkPolicy(allow=tuple(HostRule.model_validate(host) for host in neuron.hosts))
+    async with hosts.resident(_program_of(neuron, settings), where, network=where.network(policy)) as resident:
+        yield Player(resident, where, neuron)
+
+
+def _program_of(neuron: Neuron, settings: NeuronSettings) -> ResidentProgram:
+    if neuron.is_function:
+        return _program(_wrapped(neuron.code, _FUNCTION), neuron.tier, settings)
+    return replace(program_of(neuron, settings), deterministic=True)
+
+
+def _wrapped(code: str, names: str, *, is_expression: bool = False) -> str:
+    body = f"return (0,\n{code.rstrip().rstrip(';')}\n)" if is_expression else code
+    return _WRAPPED.format(names=names, code=body)
+
+
+def _program(code: str, tier: Tier, settings: NeuronSettings) -> ResidentProgram:
+    return ResidentProgram(
+        code=code,
+        tier=tier,
+        timeout_ms=settings.autonomic.timeout_isolated_ms * 5,
+        max_signal_bytes=_MAX_BYTES,
+        max_memory_mb=settings.autonomic.max_memory_mb,
+        deterministic=True,
+    )
+
+
+def _gave(answer: SignalAnswer, around: Around, *, is_neuron: bool) -> Gave:
+    calls = around.calls
+    if not answer.ok:
+        error = answer.error
+        kind = "" if error is None else error.type.value
+        return Gave(failed=f"{kind}: {error.message if error else ''}", error="ToolError", calls=calls)
+    if is_neuron:
+        return Gave(emitted=answer.emitted, calls=calls)
+    data: Any = next((data for type_, data in answer.emitted if type_ == _GAVE), None)
+    if not isinstance(data, dict):
+        return Gave(failed="gave no answer", error="ToolError", calls=calls)
+    if "error" in data:
+        return Gave(failed=f"{data['error']}: {data.get('message', '')}", error=str(data["error"]), calls=calls)
+    return Gave(value=data.get("value"), is_odd=bool(data.get("isOdd")), calls=calls)
+
+
+def _signal(neuron: Neuron, world: World) -> Signal:
+    """The signal that a neuron would have done the same at."""
+    moment = datetime.fromtimestamp(world.at, UTC)
+    type_ = SCHEDULE if neuron.schedules else neuron.input_signals[0]
+    made: dict[str, Any] = {
+        "tick": lambda: tick(1, 60),
+        "hour_changed": lambda: hour_changed(moment),
+        "energy": lambda: energy(0.7, 0.8),
+        "user_message": lambda: user_message("What is new?"),
+        SCHEDULE: lambda: schedule_due(str((neuron.schedules or (Schedule(every="15m"),))[0]), moment, 0),
+    }
+    data = made[type_]() if type_ in made else world.context
+    source = "cortex" if type_ in BUILT_IN else "host"
+    return Signal(type_, source, data, at=world.at, id="0" * 16)
