@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from .habits.fingerprint import Fingerprint as Fingerprint, FingerprintReader as FingerprintReader
     from .habits.habit import OFFER_S as OFFER_S, Habit as Habit
     from .habits.habits import Habits as Habits
+    from .habits.literals import LiteralReader as LiteralReader
     from .habits.offers import Offers as Offers
     from .habits.recordings import Recordings as Recordings
     from .habits.similarity import Parameter as Parameter
@@ -125,6 +126,7 @@ else:
             "habits.fingerprint": "Fingerprint FingerprintReader",
             "habits.habit": "Habit OFFER_S",
             "habits.habits": "Habits",
+            "habits.literals": "LiteralReader",
             "habits.offers": "Offers",
             "habits.recordings": "Recordings",
             "habits.similarity": "Parameter",

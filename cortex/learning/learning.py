@@ -25,6 +25,7 @@ from neurons import (
     FingerprintReader,
     Functions,
     Habits,
+    LiteralReader,
     NeuronStore,
     NotYet,
     Offers,
@@ -124,6 +125,7 @@ class Learning:
         self.store = NeuronStore(self.storage)
         self.pipeline = Pipeline(self.store, settings.neurons, key, record=record, now=now)
         self.reader = FingerprintReader()
+        self.literals = LiteralReader()
         self.habits = Habits(self.storage, settings.neurons.habits, read=self.reader.read, now=now)
         self.recordings = Recordings(self.storage, settings.neurons.habits, now=now)
 
@@ -155,6 +157,7 @@ class Learning:
         candidates = self.candidates(around.hosts, around.guard, around.is_killed, notices, lent)
         async with (
             self.reader,
+            self.literals,
             self._autonomic(around, lent_in_full) as autonomic,
             self._functions(around, lent_in_full) as functions,
             anyio.create_task_group() as tasks,
@@ -192,6 +195,7 @@ class Learning:
             lock=self._quarantine_lease,
             guard=guard,
             read=self.reader.read,
+            literals=self.literals,
             on_asked=notices.news,
             tools=lent,
             network=self._network_of,
@@ -279,6 +283,7 @@ class _Proposals:
         proposal: Proposal,
         *,
         habit: str | None = None,
+        is_habit_named: bool = False,
         found: Fingerprint | None = None,
         max_code_bytes: int,
     ) -> Neuron:
@@ -286,7 +291,9 @@ class _Proposals:
         problem = self._learning.unreachable(proposal, self._tools)
         if problem is not None:
             raise Refused(problem)
-        neuron = self._learning.pipeline.propose(proposal, habit=habit, found=found, max_code_bytes=max_code_bytes)
+        neuron = self._learning.pipeline.propose(
+            proposal, habit=habit, is_habit_named=is_habit_named, found=found, max_code_bytes=max_code_bytes
+        )
         if habit is not None:
             self._learning.habits.learned(habit, neuron.id)
         return neuron

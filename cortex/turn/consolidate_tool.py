@@ -37,6 +37,7 @@ class Proposals(Protocol):
         proposal: Proposal,
         *,
         habit: str | None = None,
+        is_habit_named: bool = False,
         found: Fingerprint | None = None,
         max_code_bytes: int,
     ) -> Neuron:
@@ -125,8 +126,13 @@ class ConsolidateTool:
         return ProposalAccepted(neuron)
 
     def _propose(self, proposal: Proposal, habit: str | None, found: Fingerprint | None) -> Neuron:
+        came_from = self._habit(habit, proposal)
         return self._pipeline.propose(
-            proposal, habit=self._habit(habit, proposal), found=found, max_code_bytes=self._max_code_bytes
+            proposal,
+            habit=came_from,
+            is_habit_named=came_from is not None and came_from == (habit or "").strip(),
+            found=found,
+            max_code_bytes=self._max_code_bytes,
         )
 
     async def _found(self, code: str) -> Fingerprint | None:

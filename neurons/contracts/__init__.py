@@ -79,7 +79,6 @@ if TYPE_CHECKING:
         FunctionSettings,
         HabitSettings,
         NeuronSettings,
-        NightlySettings,
         OwnerSettings,
         ProposalSettings,
         TrialSettings,

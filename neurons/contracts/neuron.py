@@ -117,6 +117,8 @@ class Metadata(Part):
     """The id of the habit that it came from."""
     source: Annotated[str, Field(max_length=MAX_SOURCE)] = ""
     """Where it was imported from; empty for what the agent proposed."""
+    is_habit_named: bool = False
+    """The agent said so; else the habit was guessed, by a host or tool that both use."""
     shape: str = ""
     """The shape from the code's fingerprint, if one was taken: finds rejected code that comes back with other names or
     spacing."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ class Place:
     """"value", "text" for a part of a text, or "template" for a part of a template."""
     label: str
     """What the value is given to, as the script names it."""
-    value: Any
+    value: Any = field(hash=False)
     outer: tuple[int, int]
     """Of a part of a text: where the whole text stands."""
 

@@ -47,7 +47,14 @@ _DIGITS = frozenset("0123456789abcdef")
 
 
 def proposed(
-    proposal: Proposal, neuron_id: str, *, habit: str | None, found: Fingerprint | None, now: float, source: str = ""
+    proposal: Proposal,
+    neuron_id: str,
+    *,
+    habit: str | None,
+    found: Fingerprint | None,
+    now: float,
+    is_habit_named: bool = False,
+    source: str = "",
 ) -> Neuron:
     """A new neuron in quarantine, made from a proposal."""
     code, policy = code_hash(proposal.code), proposal.policy
@@ -64,7 +71,14 @@ def proposed(
         name=proposal.name,
         code=proposal.code,
         **dict(policy),
-        metadata=Metadata(created_at=iso(now), code_hash=code, purpose=proposal.purpose, habit=habit, source=source),
+        metadata=Metadata(
+            created_at=iso(now),
+            code_hash=code,
+            purpose=proposal.purpose,
+            habit=habit,
+            is_habit_named=is_habit_named and habit is not None,
+            source=source,
+        ),
         status=Status.QUARANTINE,
         versions=(first,),
     )

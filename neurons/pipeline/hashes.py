@@ -65,6 +65,8 @@ def about_hash(neuron: Neuron) -> str:
             "report": report,
             # Only where there is one: what was sealed before there were any stays valid.
             **({"source": neuron.metadata.source} if neuron.metadata.source else {}),
+            # Only when it is so: questions from before it was kept stay valid.
+            **({"isHabitNamed": True} if neuron.metadata.is_habit_named else {}),
         }
     )
 

@@ -56,13 +56,15 @@ class Pipeline:
         proposal: Proposal,
         *,
         habit: str | None = None,
+        is_habit_named: bool = False,
         found: Fingerprint | None = None,
         max_code_bytes: int,
         source: str = "",
     ) -> Neuron:
         """Make a new neuron in quarantine. Raises Refused with the reason; never touches an existing one. `found`, the
-        fingerprint of its code, is compared with neurons that the owner has rejected. `source` is where it was imported
-        from; the owner is shown it."""
+        fingerprint of its code, is compared with neurons that the owner has rejected. `is_habit_named`: the agent named
+        the habit, so that the code has to do what its scripts do. `source` is where it was imported from; the owner is
+        shown it."""
         if len(proposal.code.encode()) > max_code_bytes:
             raise Refused(f"the code has {len(proposal.code.encode())} bytes, {max_code_bytes} are allowed")
         self.expire()
@@ -71,9 +73,16 @@ class Pipeline:
             now = self._now()
             limits.check(proposal, neurons, self._settings, habit=habit, found=found, now=now)
             neuron_id = free_id(proposal.name, {neuron.id for neuron in neurons})
-            neuron = self._settled(
-                decisions.proposed(proposal, neuron_id, habit=habit, found=found, now=now, source=source)
+            made = decisions.proposed(
+                proposal,
+                neuron_id,
+                habit=habit,
+                found=found,
+                now=now,
+                is_habit_named=is_habit_named,
+                source=source,
             )
+            neuron = self._settled(made)
             self._tell(neuron)
             return self.store.persist(neuron, new=True)
 

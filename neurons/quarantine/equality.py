@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -197,8 +197,10 @@ class _Comparison:
             return False
         found = self._found(script, candidate)
         if found is not None:
-            # Once more in fresh processes: what an earlier input has left behind must not count.
-            script, candidate = await self._afresh(group, holes, world)
+            # The script once more in a fresh process, as each of its runs had one: what an earlier input has left behind
+            # there must not count. What the candidate leaves behind does: its process stays from call to call, too.
+            async with self._script(group, holes) as fresh:
+                script = await fresh.play(world)
             found = None if promises_nothing(script, group.script.code) else self._found(script, candidate)
         self.compared += 1
         self._runs += not world.changed
@@ -229,14 +231,6 @@ class _Comparison:
         is_carried = carried(script, candidate)
         self._values += is_carried is not None
         return apart(script, candidate) if is_carried is False else None
-
-    async def _afresh(self, group: _Group, holes: Assignment, world: World) -> tuple[Gave, Gave]:
-        async with AsyncExitStack() as stack:
-            script = await stack.enter_async_context(self._script(group, holes))
-            candidate = await stack.enter_async_context(
-                candidate_player(self._neuron, self._hosts, self._settings, self._tools, self._network)
-            )
-            return await _both(script, candidate, world)
 
     @asynccontextmanager
     async def _script(self, group: _Group, assignment: Assignment) -> AsyncIterator[Player]:

@@ -23,8 +23,9 @@ from ..contracts import (
     tick,
     user_message,
 )
+from ..functions import call_function
 from .verdicts import Gave
-from .worlds import Around, policy_for
+from .worlds import Around, Calls, policy_for
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -36,8 +37,8 @@ if TYPE_CHECKING:
 
 _MAX_BYTES = 512 * 1024
 _GAVE = "gave"
-# Both kinds of program are wrapped alike. What could not be JSON is looked for here: later it would be null.
-_WRAPPED = """const {names} = signal.data;
+# What could not be JSON is looked for here: later it would be null.
+_WRAPPED = """const {{ context, given__ }} = signal.data;
 const isOdd__ = (v, d) => typeof v === "number" ? !Number.isFinite(v)
   : d < 20 && v !== null && typeof v === "object" && Object.values(v).some((one) => isOdd__(one, d + 1));
 try {{
@@ -47,10 +48,9 @@ try {{
   if (typeof value__ === "function" && value__.length === 0) value__ = await value__();
   emit("gave", {{ value: value__, isOdd: isOdd__(value__, 0) }});
 }} catch (error__) {{
-  emit("gave", {{ error: String(error__?.name ?? "Error"),
-    message: String(error__?.message ?? error__).slice(0, 300) }});
+  const message = String(error__?.message ?? error__).slice(0, 300);
+  emit("gave", {{ error: String(error__?.name ?? "Error"), message }});
 }}"""
-_SCRIPT, _FUNCTION = "{ context, given__ }", "{ args }"
 
 
 class Player:
@@ -63,14 +63,20 @@ class Player:
 
     async def play(self, world: World) -> Gave:
         self._around.enter(world)
-        neuron = self._neuron
-        if neuron is None or neuron.is_function:
-            data = {"context": world.context, "given__": world.arguments, "args": world.arguments}
-            signal = Signal("go", "cortex", data, at=world.at, id="")
-        else:
-            signal = _signal(neuron, world)
-        answer = await self._resident.handle([as_given(signal)], {})
-        return _gave(answer.answers[0], self._around, is_neuron=neuron is not None and not neuron.is_function)
+        neuron, calls = self._neuron, self._around.calls
+        if neuron is not None and neuron.is_function:
+            called = await call_function(self._resident, world.arguments, at=world.at * 1000)
+            if called.error is not None:
+                return Gave(failed=f"{called.error.type.value}: {called.error.message}", calls=calls)
+            return Gave(value=called.result, calls=calls)
+        data = {"context": world.context, "given__": world.arguments}
+        signal = Signal("go", "cortex", data, at=world.at, id="") if neuron is None else _signal(neuron, world)
+        [answer] = (await self._resident.handle([as_given(signal)], {})).answers
+        if not answer.ok:
+            error = answer.error
+            kind, message = ("", "no answer") if error is None else (error.type.value, error.message)
+            return Gave(failed=f"{kind}: {message}", error="ToolError", calls=calls)
+        return _of_script(answer, calls) if neuron is None else Gave(emitted=answer.emitted, calls=calls)
 
 
 @asynccontextmanager
@@ -85,8 +91,15 @@ async def script_player(
 ) -> AsyncIterator[Player]:
     """A process for a recorded script, with all that its runs asked for. `urls` are those that they asked for."""
     where = Around(tools)
-    tier = Tier.NETWORK if urls else Tier.ISOLATED
-    program = _program(_wrapped(code, _SCRIPT, is_expression=is_expression), tier, settings)
+    body = f"return (0,\n{code.rstrip().rstrip(';')}\n)" if is_expression else code
+    program = ResidentProgram(
+        code=_WRAPPED.format(code=body),
+        tier=Tier.NETWORK if urls else Tier.ISOLATED,
+        timeout_ms=settings.autonomic.timeout_isolated_ms * 5,
+        max_signal_bytes=_MAX_BYTES,
+        max_memory_mb=settings.autonomic.max_memory_mb,
+        deterministic=True,
+    )
     async with hosts.resident(program, where, network=where.network(policy_for(urls))) as resident:
         yield Player(resident, where, None)
 
@@ -101,40 +114,12 @@ async def candidate_player(
 ) -> AsyncIterator[Player]:
     where = Around(neuron.tools, tools)
     policy = network or NetworkPolicy(allow=tuple(HostRule.model_validate(host) for host in neuron.hosts))
-    async with hosts.resident(_program_of(neuron, settings), where, network=where.network(policy)) as resident:
+    program = replace(program_of(neuron, settings), deterministic=True)
+    async with hosts.resident(program, where, network=where.network(policy)) as resident:
         yield Player(resident, where, neuron)
 
 
-def _program_of(neuron: Neuron, settings: NeuronSettings) -> ResidentProgram:
-    if neuron.is_function:
-        return _program(_wrapped(neuron.code, _FUNCTION), neuron.tier, settings)
-    return replace(program_of(neuron, settings), deterministic=True)
-
-
-def _wrapped(code: str, names: str, *, is_expression: bool = False) -> str:
-    body = f"return (0,\n{code.rstrip().rstrip(';')}\n)" if is_expression else code
-    return _WRAPPED.format(names=names, code=body)
-
-
-def _program(code: str, tier: Tier, settings: NeuronSettings) -> ResidentProgram:
-    return ResidentProgram(
-        code=code,
-        tier=tier,
-        timeout_ms=settings.autonomic.timeout_isolated_ms * 5,
-        max_signal_bytes=_MAX_BYTES,
-        max_memory_mb=settings.autonomic.max_memory_mb,
-        deterministic=True,
-    )
-
-
-def _gave(answer: SignalAnswer, around: Around, *, is_neuron: bool) -> Gave:
-    calls = around.calls
-    if not answer.ok:
-        error = answer.error
-        kind = "" if error is None else error.type.value
-        return Gave(failed=f"{kind}: {error.message if error else ''}", error="ToolError", calls=calls)
-    if is_neuron:
-        return Gave(emitted=answer.emitted, calls=calls)
+def _of_script(answer: SignalAnswer, calls: Calls) -> Gave:
     data: Any = next((data for type_, data in answer.emitted if type_ == _GAVE), None)
     if not isinstance(data, dict):
         return Gave(failed="gave no answer", error="ToolError", calls=calls)

@@ -14,13 +14,15 @@ import anyio.to_thread
 from sandbox import SandboxError
 
 from ..contracts import Status
+from .equality import compare
+from .equality_report import schemas_of, with_equality
 from .quarantine import rehearse, report_of
 
 if TYPE_CHECKING:
     from sandbox import Guard, HostTools, NetworkPolicy, ResidentHost
 
-    from ..contracts import Lease, Neuron, NeuronSettings, Recording
-    from ..habits import Fingerprint, Habits, Recordings
+    from ..contracts import Lease, Neuron, NeuronSettings, Recording, Report
+    from ..habits import Fingerprint, Habits, LiteralReader, Recordings
     from ..pipeline import Pipeline
 
 log = logging.getLogger("motor_cortex")
@@ -34,7 +36,8 @@ EXPIRE_S = 60.0
 class Candidates:
     """The queue of neurons in quarantine. One process of a home works on it at a time; if that is killed, the next one
     takes over. `tools` and `network` are those that a neuron will have: they only say what is allowed, and are never
-    called. `on_asked` is called when there is a new question to the owner, and must return at once."""
+    called. `literals` finds the arguments of functions in the scripts of their habits: without it nothing is compared
+    with those. `on_asked` is called when there is a new question to the owner, and must return at once."""
 
     def __init__(
         self,
@@ -48,6 +51,7 @@ class Candidates:
         guard: Guard | None = None,
         read: Callable[[str], Awaitable[Fingerprint | None]] | None = None,
         on_asked: Callable[[], None] = lambda: None,
+        literals: LiteralReader | None = None,
         tools: Callable[[Neuron], HostTools | None] = lambda _: None,
         network: Callable[[Neuron], NetworkPolicy | None] = lambda _: None,
         is_killed: Callable[[str | None], bool] = lambda _: False,
@@ -62,6 +66,7 @@ class Candidates:
         self._guard = guard
         self._read = read
         self._on_asked = on_asked
+        self._literals = literals
         self._tools = tools
         self._network = network
         self._is_killed = is_killed
@@ -142,6 +147,9 @@ class Candidates:
                 network=network,
                 now=self._now,
             )
+            report = report.model_copy(update={"tool_schemas": schemas_of(tools, neuron.tools)})
+            if report.passed:
+                report = await self._compared(neuron, report, tools, network)
         if self._is_killed(neuron.id):
             return neuron  # a killed candidate has proved nothing
         found = await self._found(neuron)
@@ -149,6 +157,30 @@ class Candidates:
         if judged.status is Status.AWAITING_OWNER:
             self._on_asked()
         return judged
+
+    async def _compared(
+        self, neuron: Neuron, report: Report, tools: HostTools | None, network: NetworkPolicy | None
+    ) -> Report:
+        """The report with what became of comparing the candidate with the scripts of its habit."""
+        habit = (
+            await anyio.to_thread.run_sync(self._habits.get, neuron.metadata.habit) if neuron.metadata.habit else None
+        )
+        if habit is None or self._literals is None:
+            return report
+        wanted = partial(self._recordings.of, habit.code_hashes, self._settings.quarantine.equal_runs)
+        equality = await compare(
+            neuron,
+            self._hosts,
+            self._settings,
+            recordings=await anyio.to_thread.run_sync(wanted),
+            reader=self._literals,
+            tools=tools,
+            network=network,
+            # The owner's own code may be meant to do something else.
+            is_named=neuron.metadata.is_habit_named and neuron.metadata.author == "agent",
+            is_killed=lambda: self._is_killed(neuron.id),
+        )
+        return with_equality(report, equality)
 
     async def _found(self, neuron: Neuron) -> Fingerprint | None:
         """The fingerprint, which recognises the code if it is rejected and proposed again. None when it cannot be

@@ -1,4 +1,7 @@
-"""Whether two JSON values are the same for whoever uses them. Pure."""
+"""Whether two JSON values are the same for whoever uses them. Pure.
+
+A module of its own: it knows nothing of scripts and candidates.
+"""
 
 from __future__ import annotations
 

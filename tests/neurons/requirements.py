@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tests.requirement import Requirement
 
+EQUALITY = "tests/neurons/quarantine/test_equality.py::"
+
 REQUIREMENTS = (
     Requirement(
         "STORAGE-PORT",
@@ -1999,6 +2001,9 @@ SETTINGS = {
         "rejected_days": "tests/neurons/pipeline/test_proposal.py::test_a_rejection_is_forgotten_in_time",
     },
     "neurons.quarantine": {
+        "equal_cases": f"{EQUALITY}test_how_many_runs_and_inputs_are_compared_and_for_how_long_are_settings",
+        "equal_runs": f"{EQUALITY}test_how_many_runs_and_inputs_are_compared_and_for_how_long_are_settings",
+        "equal_timeout_ms": f"{EQUALITY}test_how_many_runs_and_inputs_are_compared_and_for_how_long_are_settings",
         "burst": "tests/neurons/quarantine/test_scenarios.py::test_the_burst_is_as_long_as_the_settings_say_and_comes_at_once",
         "max_recorded": "tests/neurons/quarantine/test_scenarios.py::test_only_the_newest_recordings_are_given",
         "timeout_ms": "tests/neurons/quarantine/test_quarantine.py::test_all_scenarios_together_have_a_clock",

@@ -23,6 +23,17 @@ REQUIREMENTS = (
         ),
     ),
     Requirement(
+        "EQUAL-COMPARED",
+        "015",
+        "A candidate is run against the recorded scripts of its habit and changed inputs, with nothing real called: 30 "
+        "wrong ones are caught, 30 right ones pass; a difference rejects only what the agent said comes of the habit",
+        (
+            "tests/neurons/quarantine/test_equality.py::",
+            "tests/neurons/quarantine/test_equality_parts.py::",
+            "tests/neurons/habits/test_literals.py::",
+        ),
+    ),
+    Requirement(
         "EQUAL-LINE",
         "015",
         "The owner reads in one line how many inputs were compared, how many were equal and what could not be repeated",
