@@ -1806,7 +1806,7 @@ async function answerBatch(neuron, limits, frame) {
 async function run(neuron, signal, state, outbox) {
   const failures = [];
   pipe.isOpen = true;
-  beginAt?.(Number(signal?.at) * 1000);
+  beginAt?.(signal.at);
   await new Promise((resolve)=>{
     fail = (error)=>{
       failures.push(error);

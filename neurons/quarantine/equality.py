@@ -197,8 +197,8 @@ class _Comparison:
             return False
         found = self._found(script, candidate)
         if found is not None:
-            # The script once more in a fresh process, as each of its runs had one: what an earlier input has left behind
-            # there must not count. What the candidate leaves behind does: its process stays from call to call, too.
+            # The script once more in a fresh process, as each of its runs had one: what an earlier input has left there
+            # must not count. What the candidate leaves behind does: its process stays from call to call.
             async with self._script(group, holes) as fresh:
                 script = await fresh.play(world)
             found = None if promises_nothing(script, group.script.code) else self._found(script, candidate)
