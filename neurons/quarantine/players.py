@@ -25,7 +25,7 @@ from ..contracts import (
 )
 from ..functions import call_function
 from .verdicts import Gave
-from .worlds import Around, Calls, policy_for
+from .worlds import AroundRun, Calls, policy_for
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -56,7 +56,7 @@ try {{
 class Player:
     """One process, and the world that it is in."""
 
-    def __init__(self, resident: Resident, around: Around, neuron: Neuron | None) -> None:
+    def __init__(self, resident: Resident, around: AroundRun, neuron: Neuron | None) -> None:
         self._resident = resident
         self._around = around
         self._neuron = neuron
@@ -90,7 +90,7 @@ async def script_player(
     is_expression: bool = False,
 ) -> AsyncIterator[Player]:
     """A process for a recorded script, with all that its runs asked for. `urls` are those that they asked for."""
-    where = Around(tools)
+    where = AroundRun(tools)
     body = f"return (0,\n{code.rstrip().rstrip(';')}\n)" if is_expression else code
     program = ResidentProgram(
         code=_WRAPPED.format(code=body),
@@ -112,7 +112,7 @@ async def candidate_player(
     tools: HostTools | None,
     network: NetworkPolicy | None,
 ) -> AsyncIterator[Player]:
-    where = Around(neuron.tools, tools)
+    where = AroundRun(neuron.tools, tools)
     policy = network or NetworkPolicy(allow=tuple(HostRule.model_validate(host) for host in neuron.hosts))
     program = replace(program_of(neuron, settings), deterministic=True)
     async with hosts.resident(program, where, network=where.network(policy)) as resident:

@@ -69,7 +69,7 @@ class Calls:
             self.effects.append(what)
 
 
-class Around:
+class AroundRun:
     """The tools and the network of one process, which answer from one world after the other."""
 
     def __init__(self, tools: Sequence[str], real: HostTools | None = None) -> None:
@@ -127,7 +127,7 @@ def policy_for(urls: Sequence[str]) -> NetworkPolicy:
 
 
 class _Replayed(Replay):
-    def __init__(self, around: Around) -> None:
+    def __init__(self, around: AroundRun) -> None:
         super().__init__(())
         self._around = around
 
@@ -136,7 +136,7 @@ class _Replayed(Replay):
 
 
 class _Answers(ReplayedRun):
-    def __init__(self, around: Around) -> None:
+    def __init__(self, around: AroundRun) -> None:
         super().__init__(())
         self._around = around
 
