@@ -124,7 +124,9 @@ class MotorCortex:
         self.memory = Memory(home, now=now)
         self._stores = Stores(home.storage(), self.settings.store, now=now)
         key = ApprovalKey.load_or_make(folders.state)
-        self.learning = Learning(home, self.settings, key=key, record=self._spine.record, now=now)
+        self.learning = Learning(
+            home, self.settings, key=key, record=self._spine.record, changes=self.audit.neuron_changes, now=now
+        )
         enabled = {name: server.settings for name, server in servers_of(self.settings).items() if server.is_enabled}
         running = Running(self.switch.running, self.switch.refusal)
         self.servers = McpServers(enabled, self.settings.mcp, running=running) if enabled else None

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         Record as Record,
         Recording as Recording,
         Skills as Skills,
+        StatusRecords as StatusRecords,
         Storage as Storage,
         ToolExchange as ToolExchange,
         Wake as Wake,
@@ -116,7 +117,8 @@ else:
             ),
             "contracts.schedule": "Schedule schedule_of",
             "contracts.ports": (
-                "Courier Document Emitted Energy LentFolders Lease Record Recording Skills Storage ToolExchange Wake"
+                "Courier Document Emitted Energy LentFolders Lease Record Recording Skills StatusRecords Storage "
+                "ToolExchange Wake"
             ),
             "contracts.settings": (
                 "HabitSettings NeuronSettings OwnerSettings is_local_name is_loopback webhook_problem"

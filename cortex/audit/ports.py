@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -64,6 +64,10 @@ class Trail(Protocol):
 
     def find(self, seq: int) -> Record | None:
         """The record with this number."""
+        ...
+
+    def neuron_changes(self) -> Mapping[str, Mapping[str, Any]]:
+        """The facts of the last record about a change of status, of each neuron by its id."""
         ...
 
     def follow(self, *, last: int = 0) -> Iterator[Record]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -32,6 +32,7 @@ from .code_folder import CodeFolder, code_hash
 from .facts import Bounded, bounded
 from .head import START, Found, Head, Known, find_head, has_changed, read_known, write_known
 from .lines import Record, is_kind, sealed
+from .neuron_changes import NeuronChanges
 from .ports import AuditError, FactRefused, trouble
 from .verdict import Extent, Verdict, inspect
 
@@ -65,6 +66,7 @@ class Audit:
         self._lock = FileLock(folder / ".lock")
         self._head_lock = FileLock(folder / ".head.lock")
         self._code = CodeFolder(folder / "code")
+        self._neuron_changes = NeuronChanges(folder)
         self._head = Head()
         self._flushed = START
         self._handle_inode = 0
@@ -111,6 +113,11 @@ class Audit:
     def find(self, seq: int) -> Record | None:
         with _troubles("read the audit in", self._folder):
             return days.find(self._folder, seq)
+
+    def neuron_changes(self) -> Mapping[str, Mapping[str, Any]]:
+        """The facts of the last record about a change of status, of each neuron."""
+        with _troubles("read the audit in", self._folder):
+            return self._neuron_changes()
 
     def follow(
         self,

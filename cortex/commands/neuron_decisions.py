@@ -50,7 +50,8 @@ def decide(options: Namespace, settings: Settings) -> Neuron:
     home = Home(settings.home)
     audit = Audit(home.audit, settings.audit)
     try:
-        learning = Learning(HomeFiles(home), settings, key=ApprovalKey.load_or_make(home.state), record=audit.record)
+        key = ApprovalKey.load_or_make(home.state)
+        learning = Learning(HomeFiles(home), settings, key=key, record=audit.record, changes=audit.neuron_changes)
         try:
             neuron = _DECISIONS[options.action](learning, options, settings)
             switch = KillSwitch(home.state)

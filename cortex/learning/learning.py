@@ -59,6 +59,7 @@ if TYPE_CHECKING:
         Proposal,
         Record,
         Skills,
+        StatusRecords,
         Switch,
         Wake,
     )
@@ -113,6 +114,7 @@ class Learning:
         *,
         key: ApprovalKey,
         record: Record,
+        changes: StatusRecords,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._settings = settings
@@ -123,7 +125,7 @@ class Learning:
         self._autonomic_lease = home.lease("autonomic")
         self.storage = home.storage()
         self.store = NeuronStore(self.storage)
-        self.pipeline = Pipeline(self.store, settings.neurons, key, record=record, now=now)
+        self.pipeline = Pipeline(self.store, settings.neurons, key, record=record, changes=changes, now=now)
         self.reader = FingerprintReader()
         self.literals = LiteralReader()
         self.habits = Habits(self.storage, settings.neurons.habits, read=self.reader.read, now=now)

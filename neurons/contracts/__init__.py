@@ -64,6 +64,7 @@ if TYPE_CHECKING:
         Record,
         Recording,
         Skills,
+        StatusRecords,
         Storage,
         ToolExchange,
         Wake,
@@ -116,8 +117,8 @@ else:
                 "function_name storable"
             ),
             "ports": (
-                "Change Courier Document Emitted Energy LentFolders Lease Json Record Recording Skills Storage "
-                "ToolExchange Wake"
+                "Change Courier Document Emitted Energy LentFolders Lease Json Record Recording Skills StatusRecords "
+                "Storage ToolExchange Wake"
             ),
             "program": "cost_of file_need may_use_files program_of",
             "schedule": "MAX_SCHEDULES Schedule schedule_of",

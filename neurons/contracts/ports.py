@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from sandbox import Changes, Exchange, Workspace
@@ -124,6 +124,11 @@ class Record(Protocol):
     """Writes to the audit. Raises what the audit raises: an owner's decision is recorded first, or not carried out."""
 
     def __call__(self, kind: str, /, **facts: Any) -> object: ...
+
+
+StatusRecords: TypeAlias = Callable[[], Mapping[str, Mapping[str, Any]]]
+"""Reads the audit: the facts of the last record about a change of status, of each neuron by its id. Nothing for a
+neuron without such a record. Raises what the audit raises."""
 
 
 @dataclass(frozen=True, slots=True)

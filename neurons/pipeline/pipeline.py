@@ -6,18 +6,28 @@ decision is recorded before it is written. Waking a neuron takes a lock among al
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..contracts import Counters, FileGrant, Kind, Neuron, NeuronSettings, Record, Refused, Report, Status
+from ..contracts import (
+    Counters,
+    FileGrant,
+    Kind,
+    Neuron,
+    NeuronSettings,
+    Record,
+    Refused,
+    Report,
+    Status,
+    StatusRecords,
+)
 from . import decisions, limits
 from .approval import CHANGED_BY_HAND, ApprovalKey, granted_files, why_not_awake
-from .hashes import policy_hash
 from .lifecycle import Event, changed
 from .proposal import Proposal, free_id
+from .recorded import facts_of, was_disabled, why_not_as_recorded
 from .store import NeuronStore
 from .trial import Delivered, Failed, Going, Passed, noted, verdict
 
@@ -41,12 +51,15 @@ class Pipeline:
         key: ApprovalKey,
         *,
         record: Record,
+        changes: StatusRecords = dict,
         now: Callable[[], float] = time.time,
     ) -> None:
+        """`changes`: what the audit last said of each neuron. Without it, documents are believed."""
         self.store = store
         self._settings = settings
         self._key = key
         self._record = record
+        self._changes = changes
         self._now = now
 
     # For the agent
@@ -229,7 +242,10 @@ class Pipeline:
     # Internals
 
     def _awake(self, kind: Kind) -> list[Neuron]:
-        awake = [one for one in self.store.load_all() if one.is_awake and one.kind == kind and self._is_whole(one)]
+        awake = [one for one in self.store.load_all() if one.is_awake and one.kind == kind]
+        # Read after the documents: a change is recorded first, so that no document is ahead of what is read here.
+        changes = self._changes() if awake else {}
+        awake = [one for one in awake if self._is_whole(one, changes)]
         return sorted(awake, key=lambda one: (one.status is not Status.ACTIVE, one.approvals[0].at, one.id))
 
     def _wake(self, neuron_id: str, decide: Callable[[Neuron], Neuron]) -> Neuron:
@@ -275,38 +291,41 @@ class Pipeline:
                 what=f"neuron {line.event}",
                 neuron=neuron.id,
                 name=neuron.name,
-                version=neuron.version,
                 before=line.before and line.before.value,
-                after=line.after.value,
-                code_hash=neuron.metadata.code_hash,
-                policy_hash=policy_hash(neuron.policy),
                 by=line.by,
                 reason=line.reason,
-                **_told_files(granted_files(neuron)),
+                **facts_of(neuron),
             )
         except Exception as error:
             if line.event not in _ALWAYS:
                 raise
             log.warning('Cannot record that "%s" is %s: %s', neuron.id, line.after.value, error)
 
-    def _is_whole(self, neuron: Neuron) -> bool:
-        """Whether the document is as the cortex left it. If not, the neuron is in quarantine when this returns."""
-        reason = self._why_not_whole(neuron)
+    def _is_whole(self, neuron: Neuron, changes: Mapping[str, Mapping[str, Any]] | None = None) -> bool:
+        """Whether the document is as the cortex left it, and as the audit last said. If not, the neuron is asleep when
+        this returns."""
+        reason = self._why_not_whole(neuron, (changes or {}).get(neuron.id))
         if reason is None:
             return True
 
         def distrust(current: Neuron) -> Neuron:
-            # It may have been disabled or repaired since it was read.
-            now_why = self._why_not_whole(current)
-            return current if now_why is None else decisions.distrusted(current, now_why, now=self._now())
+            # It may have been disabled or repaired since it was read; now it is under its lock, and so is its record.
+            last = None if changes is None else self._changes().get(current.id)
+            now_why = self._why_not_whole(current, last)
+            if now_why is None:
+                return current
+            if why_not_awake(current, self._key) is None and was_disabled(last):
+                return changed(current, Event.DISABLE, at=self._now(), by=CORTEX, reason=now_why)
+            return decisions.distrusted(current, now_why, now=self._now())
 
-        log.warning('Neuron "%s" is in quarantine again: %s', neuron.id, reason)
-        self._change(neuron.id, distrust)
+        after = self._change(neuron.id, distrust)
+        state = "in quarantine" if after.status is Status.QUARANTINE else after.status.value
+        log.warning('Neuron "%s" is %s again: %s', neuron.id, state, reason)
         return False
 
-    def _why_not_whole(self, neuron: Neuron) -> str | None:
+    def _why_not_whole(self, neuron: Neuron, last: Mapping[str, Any] | None) -> str | None:
         if neuron.is_awake:
-            return why_not_awake(neuron, self._key)
+            return why_not_awake(neuron, self._key) or why_not_as_recorded(neuron, last)
         if neuron.status is Status.AWAITING_OWNER and not self._key.is_sealed(neuron):
             return CHANGED_BY_HAND
         return None
@@ -324,10 +343,3 @@ class Pipeline:
             return changed(current, Event.EXPIRE, at=self._now(), by=CORTEX, reason=reason)
 
         return self._change(neuron.id, expire)
-
-
-def _told_files(files: FileGrant | None) -> dict[str, str]:
-    if files is None:
-        return {}
-    folder_hash = hashlib.sha256(files.folder.encode("utf-8", "surrogatepass")).hexdigest()
-    return {"files": "write" if files.write else "read", "folder_hash": folder_hash}

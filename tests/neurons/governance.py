@@ -55,6 +55,10 @@ class Audit:
             raise OSError(self.broken)
         self.lines.append((kind, facts))
 
+    def changes(self) -> dict[str, dict[str, Any]]:
+        """The last record about the status of each neuron, as the audit of a home finds it."""
+        return {facts["neuron"]: facts for _, facts in self.lines if {"before", "after"} <= facts.keys()}
+
     def events(self, kind: str) -> list[str]:
         return [facts["what"] for found, facts in self.lines if found == kind]
 
@@ -75,7 +79,9 @@ class Governed(Pipeline):
         self.clock = clock if clock is not None else Clock()
         self.audit = audit if audit is not None else Audit()
         self.settings = NeuronSettings.model_validate(settings)
-        super().__init__(NeuronStore(self.storage), self.settings, key, record=self.audit, now=self.clock)
+        super().__init__(
+            NeuronStore(self.storage), self.settings, key, record=self.audit, changes=self.audit.changes, now=self.clock
+        )
 
     def restarted(self, **settings: Any) -> Governed:
         """As another process finds it."""

@@ -10,6 +10,9 @@ GUARD = "tests/sandbox/guard/test_guard.py::"
 KILL = "tests/cortex/commands/test_kill_command.py::"
 PRIORITY = "tests/sandbox/process/test_priority.py::"
 SPENT = "tests/sandbox/resident/test_spent.py::"
+RESTORED = "tests/neurons/pipeline/test_restored.py::"
+CHANGES = "tests/cortex/audit/test_neuron_changes.py::"
+ALIVE = "tests/cortex/learning/test_learning_alive.py::"
 HOSTILE = "tests/sandbox/resident/test_resident_hostile.py::"
 
 REQUIREMENTS = (
@@ -60,6 +63,28 @@ REQUIREMENTS = (
             SPENT + "test_a_process_that_says_nothing_of_a_large_amount_is_charged_for_it_at_one_signal",
             "tests/neurons/autonomic/test_nerve.py::test_one_costly_signal_among_many_cheap_ones_is_counted",
             "tests/neurons/quarantine/test_quarantine.py::test_one_costly_signal_among_cheap_ones_is_over_the_budget",
+        ),
+    ),
+    Requirement(
+        "RESTORED-DOCUMENTS",
+        "learning",
+        "A document that disagrees with the last record of a change of its neuron's status does not run: an old document "
+        "or a whole old state is noticed; the reason says what to do, and nobody is locked out by a kill between both",
+        (
+            RESTORED + "test_a_document_that_is_put_back_after_disable_does_not_run",
+            RESTORED + "test_an_older_version_that_is_put_back_is_in_quarantine",
+            RESTORED + "test_an_older_grant_of_files_that_is_put_back_is_none",
+            RESTORED + "test_a_decision_that_was_recorded_and_not_written_locks_nobody_out",
+            RESTORED + "test_a_trial_whose_end_was_recorded_and_not_written_goes_on",
+            RESTORED + "test_without_an_audit_documents_are_believed",
+            RESTORED + "test_what_else_is_recorded_about_a_neuron_is_no_change_of_its_status",
+            RESTORED + "test_an_audit_that_cannot_be_read_wakes_nobody",
+            CHANGES + "test_the_last_change_of_each_neuron_is_found_over_all_days_and_processes",
+            CHANGES + "test_other_records_about_a_neuron_are_no_changes",
+            CHANGES + "test_a_long_log_is_read_from_where_it_was_read_last",
+            CHANGES + "test_what_was_kept_for_another_log_is_not_believed",
+            CHANGES + "test_a_log_that_was_replaced_is_read_anew",
+            ALIVE + "test_a_whole_state_that_is_put_back_wakes_nothing_that_was_disabled",
         ),
     ),
 )

@@ -4,6 +4,8 @@ and to the switch that ends it."""
 from __future__ import annotations
 
 import json
+import shutil
+import time
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
@@ -17,8 +19,9 @@ from cortex.audit import AuditError
 from cortex.settings.sections import EnergySettings, ExecuteSettings
 from neurons import KillSwitch, Neuron, Notice, On, Signal, Status, watch_switch
 from sandbox import NetworkPolicy
+from sandbox.testing import ScriptedRuntime
 from tests.conftest import small
-from tests.neurons.governance import Clock
+from tests.neurons.governance import MAX_CODE_BYTES, Clock, proposal, report_of, shown
 from tests.sandbox.network.servers import Server
 
 pytestmark = pytest.mark.deno
@@ -446,8 +449,6 @@ async def test_what_no_neuron_can_have_here_cannot_be_proposed(tmp_path):
 
 
 async def test_a_cortex_whose_runtime_keeps_no_programs_offers_no_learning(tmp_path):
-    from sandbox.testing import ScriptedRuntime
-
     async with MotorCortex(Settings(home=tmp_path), runtime=ScriptedRuntime([])) as cortex:
         names = [tool["function"]["name"] for tool in cortex.openai_tools()]
         async with cortex.turn() as turn:
@@ -470,3 +471,22 @@ async def test_habits_can_be_switched_off(tmp_path):
         async with cortex.turn() as turn:
             assert (await turn.answer("core.energy")).note is None
     assert not (tmp_path / "state" / "habits").exists()
+
+
+async def test_a_whole_state_that_is_put_back_wakes_nothing_that_was_disabled(tmp_path):
+    home, backup = tmp_path / "home", tmp_path / "backup"
+    async with MotorCortex(Settings(home=home), runtime=ScriptedRuntime([])) as cortex:
+        pipeline = cortex.learning.pipeline
+        neuron = pipeline.propose(proposal(), max_code_bytes=MAX_CODE_BYTES)
+        asked = pipeline.judged(neuron.id, report_of(neuron, at=time.time()))
+        pipeline.approve(neuron.id, shown(asked))
+        assert len(pipeline.awake()) == 1
+        cortex.learning.store.flush()
+        shutil.copytree(home / "state", backup)
+        pipeline.disable(neuron.id, "it spams")
+    shutil.rmtree(home / "state")
+    shutil.copytree(backup, home / "state")
+    async with MotorCortex(Settings(home=home), runtime=ScriptedRuntime([])) as cortex:
+        assert cortex.learning.store.get(neuron.id).is_awake
+        assert cortex.learning.pipeline.awake() == []
+        assert "the audit says disabled" in cortex.learning.store.get(neuron.id).reason
