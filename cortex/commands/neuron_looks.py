@@ -7,9 +7,8 @@ import json
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from cortex.channels import around_of, how_to_decide, owner_view, set_in
 from cortex.home import Home
 from cortex.settings import Settings
 from cortex.show import Layer, layer_lines, layer_of
@@ -17,11 +16,7 @@ from cortex.text import code_lines, local_time, terminal_columns, visible, wrapp
 from neurons import (
     LAYER_KEY,
     ApprovalKey,
-    Around,
     DeferredStorage,
-    Fingerprint,
-    Habit,
-    Habits,
     KillSwitch,
     Neuron,
     NeuronError,
@@ -47,6 +42,9 @@ from .neuron_rows import (
 )
 from .rows import Paint
 from .skill_folder import write_skill
+
+if TYPE_CHECKING:
+    from neurons import Around, Fingerprint, Habit, Habits
 
 _NO_EDGE = 100_000
 
@@ -75,7 +73,6 @@ class _Look:
         state = Home(settings.home).state_to_read
         self._storage = DeferredStorage(state)
         self._store = NeuronStore(self._storage)
-        self._habits = Habits(self._storage, settings.neurons.habits, read=_unread)
         self._switch = KillSwitch(state)
         self._key = ApprovalKey.load(state)
 
@@ -120,11 +117,13 @@ class _Look:
             yield from self._told(line, "dim")
 
     def _show(self, neuron: Neuron) -> Iterator[str]:
+        from cortex.channels import how_to_decide, owner_view, set_in
+
         layer = self._layer()
         if self._options.json:
             yield json.dumps(self._facts(neuron, layer, in_full=True))
             return
-        habit = self._habits.get(neuron.metadata.habit) if neuron.metadata.habit else None
+        habit = self._habits().get(neuron.metadata.habit) if neuron.metadata.habit else None
         # Wrap only for a terminal: a file or a pipe keeps the lines of the code.
         width = terminal_columns(sys.stdout) if sys.stdout.isatty() else _NO_EDGE
         lines = [*owner_view(neuron, habit, self._around()), *_more_of(neuron, self._now)]
@@ -139,7 +138,15 @@ class _Look:
             yield from self._told(str(on), "red")
 
     def _around(self) -> Around:
+        from cortex.channels import around_of
+
         return around_of(self._store.load_all(), self._settings, self._key)
+
+    def _habits(self) -> Habits:
+        # Imported late: the list needs none of it.
+        from neurons import Habits
+
+        return Habits(self._storage, self._settings.neurons.habits, read=_unread)
 
     def _layer(self) -> Layer | None:
         found = self._storage.read(LAYER_KEY)
@@ -174,7 +181,7 @@ class _Look:
         if named is not None:
             yield from self._habit(named)
             return
-        habits = self._habits.all()
+        habits = self._habits().all()
         if self._options.json:
             yield json.dumps([habit_facts(habit) for habit in habits])
         elif habits:
@@ -183,7 +190,7 @@ class _Look:
             print("No script has come back often enough yet", file=sys.stderr)
 
     def _habit(self, named: str) -> Iterator[str]:
-        habit = self._habits.get(named)
+        habit = self._habits().get(named)
         if habit is None:
             raise CommandError(f'there is no habit "{named}"')
         yield from [json.dumps(habit_facts(habit, in_full=True))] if self._options.json else _about(habit)

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from cortex.show import Nerve
 from cortex.text import columns_of, fit, local_time, padded, wrapped
-from neurons import Counters, Habit, Neuron, Off, On, Status, progress
+from neurons import On, Status, progress
 
 from .rows import LEAST_TEXT, Paint
+
+if TYPE_CHECKING:
+    from cortex.show import Nerve
+    from neurons import Counters, Habit, Neuron, Off
 
 ORDER = (Status.AWAITING_OWNER, Status.TRIAL, Status.ACTIVE, Status.QUARANTINE, Status.DISABLED)
 """Neurons that wait for the owner come first."""

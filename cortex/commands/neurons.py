@@ -69,18 +69,19 @@ def _add_import(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    # Imported here: `--help` must not wait for it.
-    from neurons import KillSwitch, Status
-
-    from .neuron_decisions import decide
+    # Imported here: `--help` must not wait for it. What only decides is imported further down: a look is quick.
     from .neuron_looks import look
-    from .neuron_rows import facts_of, what_now
 
     settings = load_existing(options)
     if options.action in LOOKS:
         for line in look(options, settings, time.time(), width(), paint):
             print(line)
         return SUCCESS
+    from neurons import KillSwitch, Status
+
+    from .neuron_decisions import decide
+    from .neuron_rows import facts_of, what_now
+
     neuron = decide(options, settings)
     if options.json:
         switch = KillSwitch(settings.home / "state").state(neuron.id)

@@ -28,7 +28,10 @@ Id = Annotated[str, Field(min_length=1, max_length=_MAX_ID)]
 
 
 class _Kept(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
+    # Deferred: a command that reads neurons must not build what it does not use.
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True, defer_build=True
+    )
 
 
 class LastEmission(_Kept):

@@ -70,7 +70,10 @@ AWAKE = frozenset({Status.TRIAL, Status.ACTIVE})
 class Part(BaseModel):
     """The base of all parts of the document: immutable, keys in camelCase."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
+    # Deferred: a command that reads neurons must not build what it does not use.
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True, defer_build=True
+    )
 
 
 class Emission(Part):
@@ -94,7 +97,7 @@ class Policy(Part):
     """Energy for one signal, or for one call of a function."""
     kind: Kind = "neuron"
     schedules: Annotated[tuple[Schedule, ...], Field(max_length=MAX_SCHEDULES)] = ()
-    emission: Emission = Emission()
+    emission: Emission = Emission.model_construct()
     parameters: dict[str, Any] | None = None
     """The JSON Schema of a function's arguments: one object."""
     returns: dict[str, Any] | None = None
@@ -334,7 +337,7 @@ class Neuron(Part):
     tools: Annotated[tuple[str, ...], Field(max_length=MAX_TOOLS)] = ()
     kind: Kind = "neuron"
     schedules: Annotated[tuple[Schedule, ...], Field(max_length=MAX_SCHEDULES)] = ()
-    emission: Emission = Emission()
+    emission: Emission = Emission.model_construct()
     parameters: dict[str, Any] | None = None
     returns: dict[str, Any] | None = None
     metadata: Metadata

@@ -31,7 +31,7 @@ _Text = Annotated[str | None, Field(max_length=80)]
 class Schedule(BaseModel):
     """One rule of the clock. Exactly one of `every`, `at` and `once` is given."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     every: _Text = None
     """A span, like "15m": s, m, h or d."""
