@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         Overview as Overview,
     )
     from .autonomic.signal_queue import Drop as Drop
+    from .autonomic.timetable import next_run as next_run
     from .contracts.errors import (
         Conflict as Conflict,
         NeuronError as NeuronError,
@@ -110,6 +111,7 @@ else:
             "autonomic.autonomic": "Autonomic",
             "autonomic.autonomic_view": "Counts LAYER_KEY LayerState NerveState NerveView Overview",
             "autonomic.signal_queue": "Drop",
+            "autonomic.timetable": "next_run",
             "contracts.errors": "Conflict NeuronError NoSuchNeuron NotYet Refused StorageError",
             "contracts.neuron": (
                 "Approval Counters Difference Emission Equality FileGrant Metadata Neuron Policy Report Request "

@@ -28,6 +28,7 @@ from neurons import (
 )
 
 from .exits import REFUSED, CommandError
+from .neuron_life import life_facts, life_lines
 from .neuron_rows import (
     counted,
     counters_of,
@@ -75,6 +76,7 @@ class _Look:
         self._store = NeuronStore(self._storage)
         self._switch = KillSwitch(state)
         self._key = ApprovalKey.load(state)
+        self._known: Around | None = None
 
     def close(self) -> None:
         self._storage.close()
@@ -107,7 +109,15 @@ class _Look:
             print("There are no neurons yet", file=sys.stderr)
             return
         seen = {neuron.id: self._seen(neuron, layer) for neuron in neurons}
-        yield from list_lines(neurons, self._now, self._width, self._paint, seen)
+        around = self._around()
+        yield from list_lines(
+            neurons,
+            self._now,
+            self._width,
+            self._paint,
+            seen,
+            lambda neuron: life_lines(neuron, around, self._now, self._width),
+        )
         below = layer_lines(layer) if any(neuron.is_awake for neuron in neurons) else []
         if any(neuron.status is Status.AWAITING_OWNER for neuron in neurons):
             below.append("To decide: cortex neurons show ID, and then approve, reject or modify")
@@ -126,7 +136,8 @@ class _Look:
         habit = self._habits().get(neuron.metadata.habit) if neuron.metadata.habit else None
         # Wrap only for a terminal: a file or a pipe keeps the lines of the code.
         width = terminal_columns(sys.stdout) if sys.stdout.isatty() else _NO_EDGE
-        lines = [*owner_view(neuron, habit, self._around()), *_more_of(neuron, self._now)]
+        lived = [f"  {'worth' if at == 0 else '':13} {line.strip()}" for at, line in enumerate(self._lived(neuron))]
+        lines = [*owner_view(neuron, habit, self._around()), *_more_of(neuron, self._now), *lived]
         if (seen := self._seen(neuron, layer)) and not isinstance(self._switch.state(neuron.id), On):
             lines.append(f"  {'now':13} {seen}")
         if neuron.request is not None:
@@ -137,10 +148,15 @@ class _Look:
         if isinstance(on := self._switch.state(neuron.id), On):
             yield from self._told(str(on), "red")
 
+    def _lived(self, neuron: Neuron) -> Iterator[str]:
+        return life_lines(neuron, self._around(), self._now, _NO_EDGE)
+
     def _around(self) -> Around:
         from cortex.channels import around_of
 
-        return around_of(self._store.load_all(), self._settings, self._key)
+        if self._known is None:
+            self._known = around_of(self._store.load_all(), self._settings, self._key)
+        return self._known
 
     def _habits(self) -> Habits:
         # Imported late: the list needs none of it.
@@ -154,7 +170,8 @@ class _Look:
 
     def _facts(self, neuron: Neuron, layer: Layer | None, *, in_full: bool = False) -> dict[str, Any]:
         nerve = layer.nerve(neuron.id) if layer is not None else None
-        return facts_of(neuron, self._now, self._switch.state(neuron.id), nerve, in_full=in_full)
+        life = life_facts(neuron, self._around(), self._now)
+        return facts_of(neuron, self._now, self._switch.state(neuron.id), nerve, life, in_full=in_full)
 
     def _seen(self, neuron: Neuron, layer: Layer | None) -> str:
         """Why the neuron does not run although it should, or what the layer says of it; empty when all is well."""

@@ -5,7 +5,7 @@ Keys of the JSON are those of the document; keys are added, never removed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -40,9 +40,15 @@ def in_order(neurons: Iterable[Neuron]) -> list[Neuron]:
 
 
 def list_lines(
-    neurons: Sequence[Neuron], now: float, width: int, paint: Paint, seen: Mapping[str, str]
+    neurons: Sequence[Neuron],
+    now: float,
+    width: int,
+    paint: Paint,
+    seen: Mapping[str, str],
+    below: Callable[[Neuron], Iterable[str]] = lambda _: (),
 ) -> Iterator[str]:
-    """A table, or on a narrow terminal a few lines for each neuron. `seen` maps a neuron id to an extra note."""
+    """A table, or on a narrow terminal a few lines for each neuron. `seen` maps a neuron id to an extra note, and
+    `below` has the lines below a neuron."""
     names = _columns([neuron.id for neuron in neurons], "id")
     room = width - names - len(" awaiting_owner   v   signals errors  ")
     if room >= LEAST_TEXT:
@@ -55,12 +61,13 @@ def list_lines(
             counts = f"v{neuron.version}, {_count(counters.signals)} signals, {_count(counters.errors)} errors"
             head = wrapped(f"{neuron.id}: {neuron.status.value}", width)
             yield from (paint(line, _STYLES[neuron.status]) for line in head)
-            yield from (*_below(counts, width), *_below(what, width))
+            yield from (*_below(counts, width), *_below(what, width), *(paint(line, "dim") for line in below(neuron)))
             continue
         yield (
             f"{padded(fit(neuron.id, names), names)} {paint(f'{neuron.status.value:14}', _STYLES[neuron.status])} "
             f"{neuron.version:>3} {_count(counters.signals):>9} {_count(counters.errors):>6}  {fit(what, room)}"
         )
+        yield from (paint(line, "dim") for line in below(neuron))
 
 
 def history_lines(neuron: Neuron, width: int, paint: Paint) -> Iterator[str]:
@@ -210,7 +217,13 @@ def _hours(hours: float) -> str:
 
 
 def facts_of(
-    neuron: Neuron, now: float, switch: On | Off, nerve: Nerve | None = None, *, in_full: bool = False
+    neuron: Neuron,
+    now: float,
+    switch: On | Off,
+    nerve: Nerve | None = None,
+    life: Mapping[str, Any] | None = None,
+    *,
+    in_full: bool = False,
 ) -> dict[str, Any]:
     """The document, the progress of its trial, its kill switch, and its state where it runs. Without `in_full` the long
     parts are left out."""
@@ -221,6 +234,7 @@ def facts_of(
         "progress": _progress(neuron, now),
         "killed": {"at": switch.at, "reason": switch.reason} if isinstance(switch, On) else None,
         "layer": nerve.model_dump() if nerve is not None else None,
+        **(life or {}),
     }
 
 

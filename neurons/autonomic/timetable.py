@@ -117,6 +117,13 @@ class Timetable:
         return _Entry(schedule, since, mark, next_due(schedule, mark, since))
 
 
+def next_run(neuron: Neuron, now: float) -> float | None:
+    """When a schedule of the neuron is due next, if it is awake; None without one."""
+    since = min(_woken_at(neuron), now)
+    times = [at for one in neuron.schedules if (at := next_due(one, now, since)) is not None]
+    return min(times, default=None)
+
+
 def _woken_at(neuron: Neuron) -> float:
     """When the owner last let it run; passing its trial changes nothing."""
     woken = (one.at for one in reversed(neuron.history) if one.after in AWAKE and one.before not in AWAKE)

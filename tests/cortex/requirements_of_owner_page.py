@@ -68,4 +68,15 @@ REQUIREMENTS = (
         "nothing; an export is the same code and policy on another home",
         ("tests/cortex/commands/test_skill_import.py::",),
     ),
+    Requirement(
+        "NEURONS-WORTH",
+        "015",
+        "cortex neurons shows for each what it was good for: model calls saved, its last emission and who was told, energy "
+        "a day, the next run; a look imports only what it shows",
+        (
+            COMMAND + "test_each_one_says_what_it_was_good_for",
+            COMMAND + "test_the_energy_of_a_day_is_measured_once_an_hour_has_passed",
+            COMMAND + "test_a_look_imports_nothing_that_only_decisions_need",
+        ),
+    ),
 )

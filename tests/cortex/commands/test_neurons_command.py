@@ -35,6 +35,7 @@ from neurons import (
     Status,
     why_not_awake,
 )
+from neurons.contracts.emission import LastEmission
 from neurons.pipeline.trial import Delivered
 from sandbox import FileLock
 from tests.cortex.chat.screen import BOUND_S, CommandScreen, Screen
@@ -118,7 +119,7 @@ def test_the_list_says_what_each_one_does_and_what_has_to_be_decided_first(shell
     shell.agent.reject(shell.agent.in_quarantine(name="Noise").id, "too loud")
     shell.agent.in_quarantine(name="Quiet")
     said = shell()
-    head, *rows = said.out.splitlines()
+    head, *rows = [line for line in said.out.splitlines() if not line.startswith("    ")]
     assert head.split() == ["id", "status", "v", "signals", "errors", "what"]
     assert [row.split()[:5] for row in rows[:4]] == [
         ["crypto-price", "awaiting_owner", "1", "0", "0"],
@@ -401,7 +402,7 @@ def habit_of(home: Path) -> None:
     async def notice() -> None:
         async with FingerprintReader() as reader:
             habits = Habits(DeferredStorage(Home(home).state), Settings().neurons.habits, read=reader.read)
-            for coin in ("btc", "eth", "doge"):
+            for coin in ("1001", "1002", "1003"):
                 code = f'const r = await fetch("https://prices.example/{coin}"); // \x1b[2J\nreturn (await r.json()).price;'
                 hosts = ["prices.example"]
                 await habits.noticed(
@@ -425,7 +426,7 @@ def test_habits_are_shown_to_the_owner(shell):
     out = shell("habits", habit["id"][:6]).out
     assert "prices.example" in out
     assert (
-        '  | const r = await fetch("https://prices.example/doge"); // ⟨U+001B⟩[2J\n  | return (await r.json()).price;'
+        '  | const r = await fetch("https://prices.example/1003"); // ⟨U+001B⟩[2J\n  | return (await r.json()).price;'
         in out
     )
     assert "\x1b" not in out
@@ -765,3 +766,46 @@ def test_modifying_an_awake_neuron_says_first_that_it_will_rest(shell, monkeypat
     told = f"{trial.id} is awake (trial): changed code rests until you approve it again"
     assert told in shell("modify", trial.id).err.split("cortex neurons:")[0]
     assert "is awake" not in shell("modify", waiting.id).err
+
+
+def test_each_one_says_what_it_was_good_for(shell):
+    watch = shell.agent.in_trial(name="Watch", schedules=["every 15m"])
+    function = shell.agent.in_trial(
+        name="CompoundInterest", kind="function", inputSignals=[], outputSignals=[], parameters={"type": "object"}
+    )
+    shell.agent.deliver(watch.id, Delivered(at=time.time(), signals=9, emitted=4))
+    shell.agent.deliver(function.id, Delivered(at=time.time(), signals=7, errors=1))
+    last = LastEmission(at=time.time(), type="price_change", text="up\x1b[2J", told=("console", "webhook"))
+    shell.agent.store.change(watch.id, lambda neuron: neuron.model_copy(update={"last_emission": last}))
+    out = shell("list").out
+    assert re.search(r"\n    saved 4 model calls, next run 2\d{3}-\d\d-\d\d \d\d:\d\d\n", out)
+    assert re.search(r"\n    last 2.*, told console, webhook, price_change: up\\u001b\[2J\n", out)
+    assert "    called 6 times as tools.learned.compoundInterest\n" in out
+    assert "  worth         saved 4 model calls" in shell("show", watch.id).out
+    facts = {row["id"]: row for row in shell("list", "--json").json}
+    assert facts[watch.id]["modelCallsSaved"] == 4
+    assert facts[watch.id]["nextRun"] == pytest.approx(time.time() + 900, abs=300)
+    assert facts[watch.id]["lastEmission"]["told"] == ["console", "webhook"]
+    assert facts[function.id]["calledAs"] == "tools.learned.compoundInterest"
+
+
+def test_the_energy_of_a_day_is_measured_once_an_hour_has_passed(shell):
+    watch = shell.agent.in_trial(name="Watch")
+    shell.agent.clock.at -= 12 * 3600
+    older = shell.agent.in_trial(name="Older")
+    shell.agent.deliver(older.id, Delivered(at=time.time(), signals=9, energy=0.5))
+    facts = {row["id"]: row["energyADay"] for row in shell("list", "--json").json}
+    assert facts == {watch.id: None, older.id: pytest.approx(1.0, abs=0.01)}
+    assert "saved 0 model calls, 1 energy a day" in shell("list").out
+
+
+def test_a_look_imports_nothing_that_only_decisions_need(shell):
+    shell.agent.in_trial()
+    shell.agent.storage.flush()
+    program = (
+        "import sys\nfrom cortex.commands import run_command\n"
+        f"run_command(['neurons', 'list', '--home', {str(shell.home)!r}])\n"
+        "print([name for name in ('asyncio', 'httpx2', 'cortex.turn', 'cortex.audit', 'neurons.habits') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.splitlines()[-1] == "[]"
