@@ -8,7 +8,6 @@ if TYPE_CHECKING:
     from .around import around_of
     from .console import ConsoleChannel, how_to_decide, line_of, set_in
     from .desktop import DesktopChannel, desktop_command
-    from .console import ConsoleChannel, how_to_decide, set_in
     from .owner_facts import energy_a_day
     from .owner_page import HASH_CHARACTERS, HabitSeen, owner_summary, owner_view, title_of
     from .webhook import WebhookChannel
@@ -19,7 +18,6 @@ else:
             "around": "around_of",
             "console": "ConsoleChannel how_to_decide line_of set_in",
             "desktop": "DesktopChannel desktop_command",
-            "console": "ConsoleChannel how_to_decide set_in",
             "owner_facts": "energy_a_day",
             "owner_page": "HASH_CHARACTERS HabitSeen owner_summary owner_view title_of",
             "webhook": "WebhookChannel",
