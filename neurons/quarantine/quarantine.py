@@ -17,12 +17,13 @@ import anyio
 
 from sandbox import Workspace
 
-from ..contracts import FileNeed, Report, ScenarioResult, as_given, may_use_files, new_id, program_of
-from ..pipeline import code_hash, policy_hash
+from ..contracts import Report, ScenarioResult, as_given, may_use_files, new_id, program_of
 from .attempt import Attempt
+from .function_rehearsal import rehearse_function
 from .rehearsed import ToolsOf, named, network_of
+from .reports import report_of
 from .scenarios import FAILURES, Scenario, scenarios_for
-from .validation import Seen, audit, bounded, hangs_on, need_of_files, of_guard
+from .validation import Seen, audit, hangs_on, need_of_files, of_guard
 
 if TYPE_CHECKING:
     from sandbox import BatchAnswer, ErrorType, Finding, HostTools, NetworkPolicy, Resident, ResidentHost
@@ -79,6 +80,10 @@ async def rehearse(
     if patterns:
         # As in `core.execute`: what the guard rejects does not run.
         return report_of(neuron, began, problems=[*of_guard(patterns)])
+    if neuron.is_function:
+        return await rehearse_function(
+            neuron, hosts, settings, recordings=recordings, read=read, tools=tools, network=network, began=began
+        )
     recorded = {named(one.method, one.url) for recording in recordings for one in recording.exchanges}
     scenarios = scenarios_for(neuron, recordings, settings, at=began)
     with ExitStack() as stack, anyio.move_on_after(settings.quarantine.timeout_ms / 1000) as clock:
@@ -100,25 +105,6 @@ async def rehearse(
     findings = [*found.findings, *tried.findings()]
     need = need_of_files(neuron, tried.seen, mentioned)
     return report_of(neuron, began, tried.results, findings, [*problems, *found.problems], need)
-
-
-def report_of(
-    neuron: Neuron,
-    at: float,
-    scenarios: Sequence[ScenarioResult] = (),
-    findings: Sequence[str] = (),
-    problems: Sequence[str] = (),
-    files: FileNeed = "",
-) -> Report:
-    return Report(
-        at=at,
-        code_hash=code_hash(neuron.code),
-        policy_hash=policy_hash(neuron.policy),
-        scenarios=tuple(scenarios),
-        findings=bounded(findings),
-        problems=bounded(problems),
-        files=files,
-    )
 
 
 def _done(batch: BatchAnswer) -> list[tuple[Any, ...]]:

@@ -16,7 +16,8 @@ from sandbox import SandboxError
 from ..contracts import Status
 from .equality import compare
 from .equality_report import schemas_of, with_equality
-from .quarantine import rehearse, report_of
+from .quarantine import rehearse
+from .reports import report_of
 
 if TYPE_CHECKING:
     from sandbox import Guard, HostTools, NetworkPolicy, ResidentHost

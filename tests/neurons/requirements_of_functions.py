@@ -29,4 +29,12 @@ REQUIREMENTS = (
         "the owner, audited; also in a process that does not run the neurons, and by the program itself",
         ("tests/cortex/learning/test_learned_functions.py::",),
     ),
+    Requirement(
+        "FUNCTIONS-QUARANTINE",
+        "015",
+        "A proposed function is called with recorded, usual and odd arguments that its schema allows, with network and tools "
+        "replayed: it gives the promised result for recorded and for some usual ones, and with none of them hangs, crashes, "
+        "costs more than its budget, reaches what it does not declare, or keeps something for the next call",
+        ("tests/neurons/quarantine/test_functions.py::",),
+    ),
 )
