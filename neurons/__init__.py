@@ -68,6 +68,13 @@ if TYPE_CHECKING:
     )
     from .contracts.signals import BUILT_IN as BUILT_IN, Signal as Signal, user_message as user_message
     from .functions.functions import Functions as Functions
+    from .habits.draft import (
+        Draft as Draft,
+        DraftReader as DraftReader,
+        Shape as Shape,
+        drafted as drafted,
+        name_of as name_of,
+    )
     from .habits.fingerprint import Fingerprint as Fingerprint, FingerprintReader as FingerprintReader
     from .habits.habit import OFFER_S as OFFER_S, Habit as Habit
     from .habits.habits import Habits as Habits
@@ -89,7 +96,7 @@ if TYPE_CHECKING:
         OwnerChannel as OwnerChannel,
     )
     from .pipeline.pipeline import Pipeline as Pipeline
-    from .pipeline.proposal import Proposal as Proposal
+    from .pipeline.proposal import Proposal as Proposal, name_problem as name_problem
     from .pipeline.store import NeuronStore as NeuronStore
     from .pipeline.trial import Progress as Progress, progress as progress
     from .quarantine.quarantine import rehearse as rehearse
@@ -127,6 +134,7 @@ else:
             ),
             "contracts.signals": "BUILT_IN Signal user_message",
             "functions.functions": "Functions",
+            "habits.draft": "Draft DraftReader Shape drafted name_of",
             "habits.fingerprint": "Fingerprint FingerprintReader",
             "habits.habit": "Habit OFFER_S",
             "habits.habits": "Habits",
@@ -139,7 +147,7 @@ else:
             "pipeline.neuron_grants": "network_for unreachable_host",
             "pipeline.owner_channel": "Around ChannelError Notice OwnerChannel",
             "pipeline.pipeline": "Pipeline",
-            "pipeline.proposal": "Proposal",
+            "pipeline.proposal": "Proposal name_problem",
             "pipeline.store": "NeuronStore",
             "pipeline.trial": "Progress progress",
             "quarantine.quarantine": "rehearse",

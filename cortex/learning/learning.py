@@ -22,6 +22,7 @@ from neurons import (
     Around,
     Autonomic,
     Candidates,
+    DraftReader,
     FingerprintReader,
     Functions,
     Habits,
@@ -39,6 +40,7 @@ from neurons import (
 from sandbox import SandboxUnavailable
 
 from .delivery import Delivery
+from .drafts import Drafts
 from .habit_notes import HabitNotes
 from .learned_functions import LearnedFunctions
 from .neuron_files import NeuronFolders, file_grant
@@ -129,6 +131,8 @@ class Learning:
         self.reader = FingerprintReader()
         self.literals = LiteralReader()
         self.habits = Habits(self.storage, settings.neurons.habits, read=self.reader.read, now=now)
+        self.draft_reader = DraftReader()
+        self.drafts = Drafts(self.habits, self.store, self.draft_reader)
         self.recordings = Recordings(self.storage, settings.neurons.habits, now=now)
 
     def grant(self, folder: Path | str, *, write: bool = False) -> FileGrant:
@@ -140,7 +144,7 @@ class Learning:
     async def alive(self, around: Surroundings) -> AsyncIterator[Living]:
         """Notice habits, try neurons and run them, until the block is left."""
         settings = self._settings.neurons
-        notes = Notes([HabitNotes(self.habits, Offers(self.storage, settings.habits, now=self._now))])
+        notes = Notes([HabitNotes(self.habits, Offers(self.storage, settings.habits, now=self._now), self.drafts.of)])
         watch = HabitWatch(self.habits, self.recordings, settings.habits, now=self._now, on_habit=notes.news)
 
         def lent(neuron: Neuron) -> HostTools | None:
@@ -160,6 +164,7 @@ class Learning:
         async with (
             self.reader,
             self.literals,
+            self.draft_reader,
             self._autonomic(around, lent_in_full) as autonomic,
             self._functions(around, lent_in_full) as functions,
             anyio.create_task_group() as tasks,
@@ -270,6 +275,7 @@ class Learning:
             read=self.reader.read,
             habits=self.habits.all,
             on_proposed=candidates.news,
+            draft=self.drafts.of,
         )
 
 

@@ -117,6 +117,7 @@ _FORMS = {
             "hosts": NAMES,
             "tools": NAMES,
             "habit": TEXT,
+            "show": _FLAG,
             "kind": KIND,
             "schedules": TEXTS,
             "emission": TEXT,

@@ -5,6 +5,7 @@ It only proposes. Its trials and the owner decide about the proposal, elsewhere.
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("motor_cortex")
 
 MAX_HABIT_ID = 80
+_NEEDED = ("name", "purpose", "code", "energyBudget")
 READING_S = 2
 
 
@@ -85,9 +87,29 @@ class NotProposed:
     reason: Reason
 
 
+@dataclass(frozen=True, slots=True)
+class DraftShown:
+    """The draft of a habit. Nothing was proposed."""
+
+    text: str
+
+
+class Drafted(Protocol):
+    """A ready proposal."""
+
+    @property
+    def arguments(self) -> Mapping[str, Any]: ...
+
+
+async def _no_draft(habit: str, kind: Any) -> None:
+    """Where no drafts are made."""
+    del habit, kind
+
+
 class ConsolidateTool:
-    """One for all turns. `habits` returns the habits that were noticed, `read` takes the fingerprint of code, and
-    `on_proposed` is called with each accepted neuron and returns at once."""
+    """One for all turns. `draft` makes the ready proposal of a habit, of a kind if one is given; `habits` returns the
+    habits that were noticed, `read` takes the fingerprint of code, and `on_proposed` is called with each accepted
+    neuron and returns at once."""
 
     def __init__(
         self,
@@ -97,16 +119,23 @@ class ConsolidateTool:
         read: Callable[[str], Awaitable[Fingerprint | None]] | None = None,
         habits: Callable[[], Sequence[Learnable]] = lambda: (),
         on_proposed: Callable[[Neuron], None] = lambda _: None,
+        draft: Callable[[str, Any], Awaitable[Drafted | None]] = _no_draft,
     ) -> None:
         self._pipeline = pipeline
         self._max_code_bytes = max_code_bytes
         self._read = read
         self._habits = habits
         self._on_proposed = on_proposed
+        self._draft = draft
 
-    async def propose(self, arguments: Mapping[str, Any]) -> ProposalAccepted | NotProposed:
-        """Propose a neuron. Returns quickly and raises nothing but a cancellation: the model is told what is wrong."""
+    async def propose(self, arguments: Mapping[str, Any]) -> ProposalAccepted | DraftShown | NotProposed:
+        """Propose a neuron, with the draft of the habit for what is not given. Returns quickly and raises nothing but a
+        cancellation: the model is told what is wrong."""
         try:
+            if arguments.get("show") or any(needed not in arguments for needed in _NEEDED):
+                arguments = {**await self._drafted(arguments), **arguments}
+            if arguments.get("show"):
+                return DraftShown(_shown(arguments))
             proposal = _proposal(arguments)
             found = await self._found(proposal.code)
             # In a thread: it waits for file locks and for the disk.
@@ -124,6 +153,17 @@ class ConsolidateTool:
             # The proposal is stored, and the next look for candidates finds it.
             log.exception("The callback for accepted proposals failed")
         return ProposalAccepted(neuron)
+
+    async def _drafted(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The draft of the habit that is named. Raises Refused where there is none."""
+        named = str(arguments.get("habit", "")).strip()[:MAX_HABIT_ID]
+        try:
+            draft = await self._draft(named, arguments.get("kind")) if named else None
+        except SandboxError as error:
+            raise Refused(f"the draft of this habit cannot be made: {error}") from error
+        if draft is None:
+            raise Refused(f"there is no draft of this habit: give {', '.join(_NEEDED)} and what the code answers")
+        return draft.arguments
 
     def _propose(self, proposal: Proposal, habit: str | None, found: Fingerprint | None) -> Neuron:
         came_from = self._habit(habit, proposal)
@@ -160,6 +200,14 @@ class ConsolidateTool:
         hosts, tools = set(map(_bare, proposal.hosts)), set(proposal.tools)
         alike = [habit for habit in habits if hosts & set(habit.hosts) or tools & set(habit.tools)]
         return max(alike, key=lambda habit: habit.last_at).id if alike else None
+
+
+def _shown(arguments: Mapping[str, Any]) -> str:
+    """The draft as one would write it: the code apart, because JSON is hard to read."""
+    code = arguments.get("code", "")
+    apart = {"code", "show"}
+    rest = {key: value for key, value in arguments.items() if key not in apart and value not in ([], "", None)}
+    return f"{json.dumps(rest, ensure_ascii=False)}\n{code}"
 
 
 def _proposal(arguments: Mapping[str, Any]) -> Proposal:

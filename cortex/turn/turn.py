@@ -56,7 +56,7 @@ from neurons import StorageError
 from sandbox import ErrorType, LockBusy, SandboxError, ToolError, bounded_json
 
 from .code_answer import CodeAnswer, answer_without_result, code_answer, with_displays, with_note
-from .consolidate_tool import NotProposed
+from .consolidate_tool import DraftShown, NotProposed
 from .execution import (
     MAX_TEXT,
     Caller,
@@ -407,6 +407,9 @@ class Turn:
         if killed is not None:
             return self._deny("core.consolidate", killed)
         done = await learning.propose(arguments)
+        if isinstance(done, DraftShown):
+            self._announce(CoreToolCalled("core.consolidate", self.id, arguments))
+            return Answer(done.text)
         if isinstance(done, NotProposed):
             return Answer(self._refused("core.consolidate", done.reason).text, ok=False)
         self._announce(CoreToolCalled("core.consolidate", self.id, arguments))

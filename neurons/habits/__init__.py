@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from sandbox import lazy_door
 
 if TYPE_CHECKING:
+    from .draft import Draft, DraftReader, Shape, drafted, name_of
     from .fingerprint import Fingerprint, FingerprintReader
     from .habit import OFFER_S, Habit
     from .habits import Habits
@@ -16,6 +17,7 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
+            "draft": "Draft DraftReader Shape drafted name_of",
             "fingerprint": "Fingerprint FingerprintReader",
             "habit": "Habit OFFER_S",
             "habits": "Habits",

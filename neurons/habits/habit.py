@@ -60,6 +60,8 @@ class Habit:
     """The id of the neuron that came of it."""
     codes: tuple[str, ...] = ()
     """The latest wordings, at most MAX_CODES different ones, the newest first."""
+    times: tuple[float, ...] = ()
+    """When it was seen lately, the newest last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +128,7 @@ class Script:
             told=self.told if self.told is not None else self.last_at,
             neuron=self.neuron,
             codes=(self.latest.code, *self.codes),
+            times=tuple(occurrence.at for occurrence in self.recent),
         )
 
     def without_code(self) -> Script:
@@ -245,9 +248,10 @@ def forgotten(scripts: Iterable[Script], newest: str, oldest: float, most: int) 
     return gone
 
 
-def hint_of(habit: Habit, min_occurrences: int, within_days: float) -> str:
+def hint_of(habit: Habit, min_occurrences: int, within_days: float, ready: str = "") -> str:
     """The hint for the model, on one line. It may be shown in another conversation, with another user: it contains
-    nothing that was said or worked with, and no text that could pass for words of the host."""
+    nothing that was said or worked with, and no text that could pass for words of the host. `ready` is a sentence about
+    its draft."""
     reached = ", ".join(name for name in (*habit.tools, *habit.hosts)[:6] if _WORDS.fullmatch(name))
     text = (
         f"You have run much the same script {habit.occurrences} times, at least {min_occurrences} of them within "
@@ -255,6 +259,8 @@ def hint_of(habit: Habit, min_occurrences: int, within_days: float) -> str:
         "with core.consolidate as a neuron, which answers signals without you; the owner decides. "
         f'Name this habit: "habit": "{habit.id}".'
     )
+    if ready:
+        text += f" {ready}"
     if habit.parameters:
         differing = "; ".join(dict.fromkeys(map(_described, habit.parameters[:6])))
         text += f" What differed from time to time, and would have to come from the signal or the state: {differing}."

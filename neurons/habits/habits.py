@@ -115,9 +115,9 @@ class Habits:
             found = [script.habit() for script in self._load().values() if habit_id in script.absorbed]
         return exact[0] if exact else found[0] if len(found) == 1 else None
 
-    def hint(self, habit: Habit) -> str:
-        """The hint that the model gets about it."""
-        return hint_of(habit, self._settings.min_occurrences, self._settings.within_days)
+    def hint(self, habit: Habit, ready: str = "") -> str:
+        """The hint that the model gets about it. `ready` is a sentence about its draft."""
+        return hint_of(habit, self._settings.min_occurrences, self._settings.within_days, ready)
 
     def learned(self, habit_id: str, neuron_id: str) -> None:
         """Note that a neuron came of the habit."""

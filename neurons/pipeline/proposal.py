@@ -224,6 +224,14 @@ def remembered(name: str) -> str:
     return plain
 
 
+def name_problem(name: str, others: Iterable[str]) -> str | None:
+    """Why a proposal cannot have this name; None if it can."""
+    if not re.fullmatch(NAME_PATTERN, name) or is_reserved(name):
+        return "it is no name, or one of the cortex itself"
+    alike = first_alike(name, others)
+    return None if alike is None else f'it is too much like "{alike}"'
+
+
 def free_id(name: str, taken: Container[str]) -> str:
     """A free id for the name: `crypto-price` for `CryptoPrice`, and `crypto-price-2` for the second one."""
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower()

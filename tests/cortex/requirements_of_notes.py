@@ -53,4 +53,11 @@ REQUIREMENTS = (
             f"{TOLD}test_an_answer_without_a_note_touches_no_habit_on_disk",
         ),
     ),
+    Requirement(
+        "NOTE-DRAFT",
+        "015",
+        "A habit comes with a ready draft: code, parameters that varied, reach, schedule; its id alone proposes it, and a "
+        "note about it holds no value of the user's",
+        ("tests/neurons/habits/test_draft.py::", "tests/cortex/learning/test_drafts.py::"),
+    ),
 )

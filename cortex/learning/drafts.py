@@ -1,0 +1,42 @@
+"""Makes the draft of a habit, under a name that is free."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import anyio.to_thread
+
+from neurons import drafted, name_of, name_problem
+
+if TYPE_CHECKING:
+    from neurons import Draft, DraftReader, Habits, NeuronStore, Shape
+
+MAX_NUMBER = 20
+
+
+class Drafts:
+    """One for all turns of a process."""
+
+    def __init__(self, habits: Habits, store: NeuronStore, reader: DraftReader) -> None:
+        self._habits = habits
+        self._store = store
+        self._reader = reader
+
+    async def of(self, habit_id: str, kind: Shape | None = None) -> Draft | None:
+        """The draft, with all arguments of a proposal. None where there is no such habit, or its code cannot be one.
+        Raises NeuronError, SandboxError and OSError."""
+        habit = await anyio.to_thread.run_sync(self._habits.get, habit_id)
+        if habit is None:
+            return None
+        read = [await self._reader.read(code) for code in habit.codes]
+        if read[:1] == [None]:
+            return None
+        draft = drafted(habit, [one for one in read if one is not None], kind)
+        if draft is None:
+            return None
+        neurons = await anyio.to_thread.run_sync(self._store.load_all)
+        taken = [name for neuron in neurons for name in (neuron.name, neuron.id)]
+        name = name_of(habit)
+        numbered = (name if number == 1 else f"{name} {number}" for number in range(1, MAX_NUMBER))
+        free = next((one for one in numbered if name_problem(one, taken) is None), None)
+        return None if free is None else draft.named(free)
