@@ -1,4 +1,4 @@
-"""Makes the draft of a habit, under a name that is free."""
+"""Makes the draft of a habit, under a name that is free. A module of its own: proposals and notes both ask it."""
 
 from __future__ import annotations
 
