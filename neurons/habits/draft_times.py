@@ -1,4 +1,4 @@
-"""The schedule that a habit suggests, by the times at which it was seen. Pure, and a module of its own: it parses no code."""
+"""The schedule that a habit suggests, by the times of its runs. Pure, and a module of its own: it parses no code."""
 
 from __future__ import annotations
 
