@@ -93,6 +93,7 @@ if TYPE_CHECKING:
         Around as Around,
         ChannelError as ChannelError,
         Notice as Notice,
+        Outcome as Outcome,
         OwnerChannel as OwnerChannel,
     )
     from .pipeline.pipeline import Pipeline as Pipeline
@@ -145,7 +146,7 @@ else:
             "pipeline.approval": "ApprovalKey granted_files why_not_awake",
             "pipeline.hashes": "code_hash policy_hash",
             "pipeline.neuron_grants": "network_for unreachable_host",
-            "pipeline.owner_channel": "Around ChannelError Notice OwnerChannel",
+            "pipeline.owner_channel": "Around ChannelError Notice Outcome OwnerChannel",
             "pipeline.pipeline": "Pipeline",
             "pipeline.proposal": "Proposal name_problem",
             "pipeline.store": "NeuronStore",

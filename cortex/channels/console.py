@@ -11,10 +11,10 @@ import anyio.to_thread
 from cortex.text import CODE, broken, columns_of, terminal_columns, visible, wrapped
 from neurons import ChannelError
 
-from .owner_page import owner_view
+from .owner_page import outcome_line, owner_view
 
 if TYPE_CHECKING:
-    from neurons import Emitted, Neuron, Notice
+    from neurons import Emitted, Neuron, Notice, Outcome
 
 WRITING_S = 5
 """Timeout of a write: a pipe that no process reads fills up, and a write to it would block for ever."""
@@ -34,6 +34,10 @@ class ConsoleChannel:
     async def emitted(self, emitted: Emitted) -> None:
         """Write what a neuron says. Raises ChannelError."""
         await self._say([line_of(emitted)])
+
+    async def outcome(self, outcome: Outcome) -> None:
+        """Write what became of a neuron. Raises ChannelError."""
+        await self._say([outcome_line(outcome)])
 
     async def _say(self, lines: list[str]) -> None:
         stream = sys.stderr if self._stream is None else self._stream

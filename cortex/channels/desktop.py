@@ -13,8 +13,10 @@ import anyio
 
 from neurons import ChannelError
 
+from .owner_page import outcome_line
+
 if TYPE_CHECKING:
-    from neurons import Emitted, Notice
+    from neurons import Emitted, Notice, Outcome
 
 SHOWING_S = 10
 _SCRIPT = (
@@ -39,6 +41,10 @@ class DesktopChannel:
     async def emitted(self, emitted: Emitted) -> None:
         """Show what a neuron says. Raises ChannelError."""
         await self._show(emitted.name or emitted.neuron, emitted.text)
+
+    async def outcome(self, outcome: Outcome) -> None:
+        """Show what became of a neuron. Raises ChannelError."""
+        await self._show("Motor Cortex", outcome_line(outcome))
 
     async def _show(self, title: str, text: str) -> None:
         try:

@@ -20,7 +20,7 @@ from .owner_facts import cost_sentence, sentence
 from .owner_reach import reach_lines
 
 if TYPE_CHECKING:
-    from neurons import Neuron, Report, ScenarioResult
+    from neurons import Neuron, Outcome, Report, ScenarioResult
 
 _PROPOSED = ("quarantine", "awaiting_owner")
 HASH_CHARACTERS = 8
@@ -72,6 +72,23 @@ def owner_summary(neuron: Neuron, habit: HabitSeen | None = None, around: Around
 def title_of(neuron: Neuron) -> str:
     """`Agent wants to learn: CryptoPrice neuron`."""
     return f"Agent wants to learn: {one_name(neuron.name)}{_kind(neuron)}"
+
+
+def outcome_line(outcome: Outcome) -> str:
+    """`CryptoPrice neuron was stopped: 6 errors within an hour`."""
+    neuron = outcome.neuron
+    name = f"{one_name(neuron.name)}{_kind(neuron)}"
+    why = f": {one_line(outcome.reason)}" if outcome.reason else ""
+    match outcome.event:
+        case "neuron_stopped":
+            return f"{name} was stopped{why}; to look at it: cortex neurons show {neuron.id}"
+        case "neuron_active":
+            return f"{name} has passed its trial and is active"
+        case "neuron_expires":
+            until = local_time(neuron.request.expires_at) if neuron.request is not None else "soon"
+            return f"{name} waits for you until {until}, and then expires: cortex neurons show {neuron.id}"
+        case _:
+            return f"{name} has expired{why}"
 
 
 def _kind(neuron: Neuron) -> str:

@@ -18,14 +18,14 @@ from cortex.text import PLAIN_COLUMNS
 from neurons import ChannelError, is_local_name, is_loopback, webhook_problem
 
 from .console import set_in
-from .owner_page import owner_view
+from .owner_page import outcome_line, owner_view
 
 if TYPE_CHECKING:
     from urllib.parse import SplitResult
 
     from tenacity import RetryCallState
 
-    from neurons import Emitted, Notice, OwnerSettings
+    from neurons import Emitted, Notice, Outcome, OwnerSettings
 
     Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 
@@ -79,6 +79,10 @@ class WebhookChannel:
     async def emitted(self, emitted: Emitted) -> None:
         """Send what a neuron says. Like `notify`."""
         await self._send(emission_body(emitted))
+
+    async def outcome(self, outcome: Outcome) -> None:
+        """Send what became of a neuron. Like `notify`."""
+        await self._send(outcome_body(outcome))
 
     async def _send(self, body: dict[str, Any]) -> None:
         try:
@@ -223,6 +227,18 @@ def emission_body(emitted: Emitted) -> dict[str, Any]:
         "text": emitted.text,
         "data": signal.data,
         "at": signal.at,
+    }
+
+
+def outcome_body(outcome: Outcome) -> dict[str, Any]:
+    """The JSON body of what became of a neuron. A receiver that is sent it twice knows it by neuron, event and time."""
+    return {
+        "event": outcome.event,
+        "neuron": outcome.neuron.id,
+        "name": outcome.neuron.name,
+        "text": outcome_line(outcome),
+        "reason": outcome.reason,
+        "at": outcome.at,
     }
 
 

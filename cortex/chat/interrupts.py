@@ -12,7 +12,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
-    from neurons import Notice
+    from neurons import Notice, Outcome
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 _NUDGE = signal.SIGUSR1
@@ -99,3 +99,9 @@ class NudgeChannel:
     async def notify(self, notice: Notice) -> None:
         del notice
         self._nudge()
+
+    async def outcome(self, outcome: Outcome) -> None:
+        """Write what became of a neuron, like the console: there is nothing to decide. Raises ChannelError."""
+        from cortex.channels import ConsoleChannel  # noqa: PLC0415 - a chat seldom has one to tell
+
+        await ConsoleChannel().outcome(outcome)

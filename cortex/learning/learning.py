@@ -45,6 +45,7 @@ from .habit_notes import HabitNotes
 from .learned_functions import LearnedFunctions
 from .neuron_files import NeuronFolders, file_grant
 from .notices import Notices
+from .owner_outcomes import OwnerOutcomes
 
 if TYPE_CHECKING:
     from cortex.home import HomePorts
@@ -171,6 +172,7 @@ class Learning:
         ):
             tasks.start_soon(candidates.run)
             tasks.start_soon(notices.run)
+            tasks.start_soon(OwnerOutcomes(self.store, self.storage, around.channels, now=self._now).run)
             await tasks.start(notes.run)
             if settings.habits.enabled:
                 tasks.start_soon(watch.run)

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from .approval import ApprovalKey, granted_files, why_not_awake
     from .hashes import canonical, code_hash, policy_hash
     from .neuron_grants import covers, network_for, unreachable_host
-    from .owner_channel import Around, ChannelError, Notice, OwnerChannel
+    from .owner_channel import Around, ChannelError, Notice, Outcome, OwnerChannel
     from .pipeline import Pipeline
     from .proposal import Proposal
     from .store import NeuronStore
@@ -20,7 +20,7 @@ else:
             "approval": "ApprovalKey granted_files why_not_awake",
             "hashes": "canonical code_hash policy_hash",
             "neuron_grants": "covers network_for unreachable_host",
-            "owner_channel": "Around ChannelError Notice OwnerChannel",
+            "owner_channel": "Around ChannelError Notice Outcome OwnerChannel",
             "pipeline": "Pipeline",
             "proposal": "Proposal",
             "store": "NeuronStore",

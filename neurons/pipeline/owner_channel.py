@@ -46,6 +46,17 @@ class Notice:
     around: Around = Around()
 
 
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a neuron without a decision of its owner."""
+
+    event: str
+    """`neuron_stopped`, `neuron_active`, `neuron_expires` (soon) or `neuron_expired`."""
+    neuron: Neuron
+    at: float
+    reason: str
+
+
 class OwnerChannel(Protocol):
     async def notify(self, notice: Notice) -> None:
         """Tell the owner. Raises ChannelError on failure; the proposal stays open all the same."""

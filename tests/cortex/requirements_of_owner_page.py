@@ -79,4 +79,11 @@ REQUIREMENTS = (
             COMMAND + "test_a_look_imports_nothing_that_only_decisions_need",
         ),
     ),
+    Requirement(
+        "OWNER-OUTCOMES",
+        "015",
+        "The owner is told once, by each channel, that a neuron was stopped and why, that it has passed its trial, and that a "
+        "question expires; a kill loses nothing of it",
+        ("tests/cortex/learning/test_owner_outcomes.py::",),
+    ),
 )
