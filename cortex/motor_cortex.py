@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from cortex.turn import Answering, Folder
     from cortex.workflows import Workflows
     from neurons import Autonomic, OwnerChannel, Signal, Wake
-    from sandbox import CodeRuntime
+    from sandbox import CodeRuntime, ToolDeclaration
 
 log = logging.getLogger("motor_cortex")
 
@@ -266,6 +266,16 @@ class MotorCortex:
             self._spine.announce(ToolCalled(tool, origin, ok, duration_ms, turn, arguments, error_code))
 
         return told
+
+    def function_declarations(self) -> list[ToolDeclaration]:
+        """The learned functions that may be called now, without those that the policies deny."""
+        learned = self._learned()
+        return [tool.declaration for tool in learned if policy_of(tool, self.settings.tools) != "deny"]
+
+    def function_name(self, name: str) -> str:
+        """The name in code of the learned function of this id or name; the name itself if none is known."""
+        known = () if self._living is None else self._living.functions.functions.known()
+        return next((one.function_name for one in known if name in {one.id, one.name}), name)
 
     async def call_function(self, name: str, arguments: Mapping[str, Any]) -> Any:
         """Call a learned function, by its name in code, and return its result. Its policy, the audit and the energy are

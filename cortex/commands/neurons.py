@@ -47,6 +47,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     rollback.add_argument("version", metavar="VERSION", type=_version, help="its number, see history")
     action("history", "its versions, and what happened to it")
     _add_import(action("import", "propose the script of an Agent Skills folder; nothing is run", of_one=False))
+    call = action("call", "call a learned function that is in trial or active, and print its result")
+    call.add_argument("--args", metavar="JSON", default="{}", help="its arguments, as one object; @FILE reads a file")
     export = action("export", "write it as a folder of the Agent Skills format")
     export.add_argument("--to", metavar="DIR", type=Path, required=True, help="where the folder is made")
 
@@ -82,6 +84,11 @@ def run(options: Namespace) -> int:
     from .neuron_decisions import decide
     from .neuron_rows import facts_of, what_now
 
+    if options.action == "call":
+        from .neuron_call import call
+
+        print(call(options, settings))
+        return SUCCESS
     neuron = decide(options, settings)
     if options.json:
         switch = KillSwitch(settings.home / "state").state(neuron.id)

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from cortex.turn import CodeAnswer, Commit, Folder
     from sandbox import Displayed
 
+    from .function_tools import FunctionTools
     from .workflow_calls import WorkflowCalls
 
 log = logging.getLogger("motor_cortex")
@@ -96,14 +97,19 @@ def mcp_server(
         if policy_of(CoreTool(PLAN, "ask"), settings.tools) != "deny":
             workflows = WorkflowCalls(cast("Any", cortex))
             listed += workflow_tools()
+    functions = None
+    if settings.mcp.serve.functions and hasattr(type(cortex), "function_declarations"):
+        from .function_tools import FunctionTools  # noqa: PLC0415 - only where the owner wants them
+
+        functions = FunctionTools(cast("Any", cortex))
     tools = ListToolsResult.model_validate({"tools": listed})
     answers = _Answers(
-        cortex, {tool.name for tool in tools.tools}, calls or ClientCalls(), progress_s, roots, workflows
+        cortex, {tool.name for tool in tools.tools}, calls or ClientCalls(), progress_s, roots, workflows, functions
     )
 
     async def list_tools(ctx: ServerRequestContext[Any], params: PaginatedRequestParams | None) -> ListToolsResult:
         del ctx, params
-        return tools
+        return tools if functions is None else ListToolsResult.model_validate({"tools": [*listed, *functions.listed()]})
 
     async def call_tool(ctx: ServerRequestContext[Any], params: CallToolRequestParams) -> CallToolResult:
         return CallToolResult.model_validate(await answers.call_tool(ctx, params))
@@ -126,6 +132,7 @@ class _Answers:
         progress_s: float,
         roots: ClientRoots,
         workflows: WorkflowCalls | None,
+        functions: FunctionTools | None,
     ) -> None:
         self._cortex = cortex
         self._names = names
@@ -134,10 +141,12 @@ class _Answers:
         self._conversations = ClientConversations()
         self._roots = roots
         self._workflows = workflows
+        self._functions = functions
 
     async def call_tool(self, ctx: ServerRequestContext[Any], params: CallToolRequestParams) -> dict[str, Any]:
         name = params.name
-        if name not in self._names:
+        function = None if self._functions is None or name in self._names else self._functions.named(name)
+        if name not in self._names and function is None:
             known = ", ".join(sorted(self._names))
             return refusal_result(reason_of(Denied(f'There is no tool "{name[:100]}"; there are {known}')))
         of_code = name == EXECUTE_CODE
@@ -148,6 +157,8 @@ class _Answers:
         async def answered() -> dict[str, Any]:
             try:
                 conversation = self._conversations.of(ctx.protocol_version, ctx.request)
+                if function is not None:
+                    return await self._answer(function, params.arguments or {}, progress, conversation, None)
                 if self._workflows is not None and name in self._workflows.names:
                     known = ctx.session.client_params
                     called = None if known is None else known.client_info.name

@@ -204,6 +204,8 @@ class ServeSettings(Section):
     """Folders in which a root of a client may lie, to be the workspace of its calls; none by default."""
     workflows: bool = False
     """Whether clients may start plans. Each needs the owner's consent, unless the policy of `core.plan` is allow."""
+    functions: bool = False
+    """Whether each learned function that the owner has approved is a tool for clients."""
 
 
 class McpSettings(Section):

@@ -42,6 +42,7 @@ from cortex.text import off_loop
 from cortex.tools import (
     ARGUMENT_LIMITS,
     CORE_TOOLS,
+    LEARNED,
     PLAN,
     Calls,
     Consent,
@@ -78,7 +79,7 @@ if TYPE_CHECKING:
 
     from cortex.catalogue import Wish
     from cortex.contracts import CortexEvent, RunCodeIntent, Watch
-    from cortex.tools import Decision, Origin, Question, Tool
+    from cortex.tools import Decision, Origin, Question, UsableTool
     from sandbox import Displayed
 
     from .execution import Executed, Services
@@ -265,8 +266,11 @@ class Turn:
             return self._deny(name, "Learning is switched off here; go on without it")
         if name in CORE_TOOLS:
             return await self._answer_core_tool(name, arguments_for(name, arguments))
-        tool = self._services.toolbox.get(name)
-        if tool is None or not tool.for_model:
+        own = self._services.toolbox.get(name)
+        tool: UsableTool | None = own if own is not None and own.for_model else None
+        if own is None and name.startswith(LEARNED):
+            [tool] = await self._services.workbench.meant(name)
+        if tool is None:
             if self._services.workbench.server_of(name) is not None:
                 return self._deny(name, f'"{name}" is for code: await tools.{name}({{…}}) in core_execute')
             known = map(wire_name, (*self._core_names(), *self._names_for_model()))
@@ -417,7 +421,7 @@ class Turn:
         self._announce(Proposed(neuron.id, neuron.name, neuron.metadata.purpose))
         return Answer(done.text)
 
-    async def _answer_host_tool(self, tool: Tool, arguments: Any) -> Answer:
+    async def _answer_host_tool(self, tool: UsableTool, arguments: Any) -> Answer:
         limits = self._services.settings.tools
         try:
             result = await self._tool_calls.make(tool, arguments, origin="model", timeout_ms=limits.call_timeout_ms)

@@ -1704,6 +1704,7 @@ SETTINGS = {
         "origins": "tests/cortex/mcp_server/test_serve_command.py::test_hosts_and_origins_of_the_settings_are_let_in",
         "roots": "tests/cortex/mcp_server/test_files.py::test_a_root_of_the_client_is_used_where_the_owner_allows_it",
         "token": "tests/cortex/mcp_server/test_serve_command.py::test_a_token_of_the_settings_is_not_printed_and_one_of_ours_is",
+        "functions": "tests/cortex/learning/test_learned_functions.py::test_clients_get_functions_when_the_owner_says_so_and_the_list_is_that_of_the_moment",
         "workflows": "tests/cortex/mcp_server/test_workflow_tools.py::"
         "test_workflows_are_offered_only_where_the_owner_wants_them",
     },

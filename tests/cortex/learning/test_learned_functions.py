@@ -7,9 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import pytest
+from mcp import Client
 
 from cortex import MotorCortex, Settings, Toolbox
+from cortex.commands import run_command
+from cortex.mcp_server import mcp_server
 from cortex.settings.sections import EnergySettings, ExecuteSettings
 from neurons import Neuron, Proposal, Status
 from sandbox import ToolError
@@ -190,3 +194,91 @@ async def test_a_tool_of_the_host_keeps_its_name(tmp_path):
     async with cortex_at(tmp_path, toolbox) as cortex:
         await learn(cortex)
         assert (await run(cortex, CALL)).startswith("mine")
+
+
+async def test_the_model_calls_it_by_its_name_and_gets_the_result_redacted(tmp_path):
+    async with cortex_at(tmp_path) as cortex:
+        await learn(cortex)
+        await learn(cortex, "TellKey", "return 'sk-' + 'proj-' + 'aB3'.repeat(16)", parameters=schema())
+        async with cortex.turn() as turn:
+            assert await turn.call("learned.compoundInterest", {"p": 100, "r": 1, "n": 2}) == "400"
+            assert "EXECUTION_DENIED" in await turn.call("learned.compoundInterest", {"p": 100})
+            assert "there is no tool" in (await turn.call("learned.nothing", {})).lower()
+            assert "aB3aB3" not in await turn.call("learned.tellKey", {})
+
+
+async def test_clients_get_functions_when_the_owner_says_so_and_the_list_is_that_of_the_moment(tmp_path):
+    serve = {"serve": {"functions": True}}
+    async with (
+        cortex_at(tmp_path, mcp=serve) as cortex,
+        Client(mcp_server(cortex, cortex.settings), mode="legacy") as client,
+    ):
+        assert not [tool for tool in (await client.list_tools()).tools if tool.name.startswith("learned")]
+        await learn(cortex)
+        [offered] = [tool for tool in (await client.list_tools()).tools if tool.name.startswith("learned")]
+        assert (offered.name, offered.input_schema["required"]) == ("learned_compoundInterest", ["p", "r", "n"])
+        answer = await client.call_tool(offered.name, {"p": 100, "r": 1, "n": 2})
+        assert (answer.is_error, answer.structured_content) == (False, {"text": "400"})
+        refused = await client.call_tool(offered.name, {"p": "x", "r": 1, "n": 2})
+        assert refused.is_error
+        cortex.switch.turn_on("stop", "owner")
+        assert (await client.call_tool(offered.name, {"p": 100, "r": 1, "n": 2})).is_error
+
+
+async def test_clients_get_no_function_by_default(tmp_path):
+    async with cortex_at(tmp_path) as cortex, Client(mcp_server(cortex, cortex.settings), mode="legacy") as client:
+        await learn(cortex)
+        assert not [tool for tool in (await client.list_tools()).tools if tool.name.startswith("learned")]
+        refused = await client.call_tool("learned_compoundInterest", {"p": 100, "r": 1, "n": 2})
+        assert "There is no tool" in refused.content[0].text
+
+
+async def test_from_a_proposal_through_quarantine_and_the_owner_to_a_call(tmp_path, monkeypatch):
+    monkeypatch.setattr("neurons.quarantine.queue.LOOK_S", 0.1)
+    proposal = {
+        "name": "CompoundInterest",
+        "purpose": "Compute compound interest",
+        "code": "const { p, r, n } = args as { p: number; r: number; n: number };\n" + COMPOUND,
+        "parameters": {"p": {"type": "number"}, "r": {"type": "number"}, "n": {"type": "number", "maximum": 1000}},
+        "energyBudget": 0.05,
+    }
+    async with cortex_at(tmp_path) as cortex:
+        async with cortex.turn() as turn:
+            assert "is in quarantine" in await turn.call("core.consolidate", proposal)
+        assert "1628.89" not in await run(cortex, CALL)
+        with anyio.fail_after(120):
+            while cortex.learning.pipeline.quarantined():
+                await anyio.sleep(0.05)
+        neuron = cortex.learning.store.get("CompoundInterest")
+        assert neuron.status is Status.AWAITING_OWNER, neuron.reason
+        assert "1628.89" not in await run(cortex, CALL)
+        cortex.learning.pipeline.approve(neuron.id, shown(neuron))
+        assert cortex._living is not None
+        await cortex._living.functions.functions.look()
+        assert await run(cortex, CALL) == "1628.89"
+
+
+async def test_the_owner_calls_one_at_a_shell(tmp_path, capsys):
+    (tmp_path / "cortex.toml").write_text(
+        f'home = "{tmp_path}/agent"\n[neurons.autonomic]\ntimeout_isolated_ms = 60000\n'
+    )
+    async with cortex_at(tmp_path / "agent") as cortex:
+        await learn(cortex)
+
+    async def at_a_shell(*arguments: str) -> tuple[int, str, str]:
+        command = ["neurons", "--config", str(tmp_path / "cortex.toml"), "call", *arguments]
+        code = await anyio.to_thread.run_sync(run_command, command)
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    for name in ("CompoundInterest", "compound-interest", "compoundInterest"):
+        assert await at_a_shell(name, "--args", '{"p": 100, "r": 1, "n": 2}') == (0, "400\n", "")
+    for arguments, said in (
+        (("CompoundInterest",), "It takes p, r, n"),
+        (("CompoundInterest", "--args", "[1]"), "--args is one JSON object"),
+        (("CompoundInterest", "--args", "{p"), "--args is not JSON"),
+        (("CompoundInterest", "--args", "@/nothing/here"), 'Cannot read "/nothing/here"'),
+        (("nobody",), 'There is no learned function "nobody"; there are: compoundInterest'),
+    ):
+        code, out, err = await at_a_shell(*arguments)
+        assert (code != 0, out, said in err) == (True, "", True), err
