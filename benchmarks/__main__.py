@@ -23,6 +23,7 @@ from .cache import cache
 from .discovery import discovery
 from .habits import habits
 from .kill import kill
+from .looks import looks
 from .mcp import mcp
 from .measure import Row, cpu_ms_of_children, cpu_ms_of_self, interleaved, p50, p99, pss_mb, rss_mb, table
 from .naive import NaiveExecutor
@@ -48,7 +49,7 @@ SEQUENTIAL = "let last; for (let i = 0; i < 100; i++) last = await tools.echo({ 
 PARALLEL = "return (await Promise.all(Array.from({ length: 100 }, (_, i) => tools.echo({ i })))).length"
 OTHERS = (
     *(wall, network, files, turn, cache, discovery, mcp),
-    *(redaction, program, signals, storage, neurons, habits, kill, workflows),
+    *(redaction, program, looks, signals, storage, neurons, habits, kill, workflows),
 )
 
 
