@@ -385,6 +385,10 @@ class MotorCortex:
             raise RuntimeError(_NOT_OPEN if self._services is None else "this runtime keeps no neurons")
         return self._living.autonomic
 
+    async def will_answer(self, signal_type: str) -> bool:
+        """Whether an awake neuron answers signals of this type in the conversation."""
+        return self._living is not None and await self._living.autonomic.will_answer(signal_type)
+
     @property
     def wall(self) -> Wall:
         """The layers behind Deno's permissions. Empty for a runtime other than Deno: nothing is known of it."""

@@ -85,11 +85,23 @@ class Dialogue:
     def _between_turns(self) -> None:
         """Run the turns of signals that woke the agent meanwhile, then offer the neurons that it wants to learn."""
         self._talk.forget_nudges()
+        self._let_neurons_speak()
         while not self._talk.is_ending and (signal := self._talk.next_wake()) is not None:
             self._say(f"{fit(signal.type, 80)} woke the agent.")
             self._run(partial(self._talk.woken_turn, signal))
         if self._desk is not None and not self._talk.is_ending:
             self._desk.offer()
+
+    def _let_neurons_speak(self) -> None:
+        """Show what neurons tell the owner, and what they say in the conversation."""
+        while not self._talk.is_ending and (line := self._talk.next_line()) is not None:
+            self._say(f"Neuron {line}")
+        try:
+            while not self._talk.is_ending and (said := self._talk.spoken()) is not None:
+                self._screen.write("\n")
+                Show(self._screen).note(said)
+        except ConversationError as error:
+            self._output.failed(str(error))
 
     def _turn(self, text: str) -> None:
         self._run(partial(self._talk.turn, text))

@@ -106,6 +106,14 @@ class Talk:
     def next_wake(self) -> Signal | None:
         return self._agent.next_wake()
 
+    def next_line(self) -> str | None:
+        """Take what a neuron tells the owner; None if none does."""
+        return self._agent.voice.take_line()
+
+    def spoken(self) -> str | None:
+        """Take what a neuron said by itself. Raises ConversationError."""
+        return self._portal.call(self._agent.spoken)
+
     def woken_turn(self, signal: Signal) -> TurnEnd | None:
         """Like `turn`, for a signal that woke the agent."""
         return self._to_its_end(self._portal.start_task_soon(self._agent.woken_turn, signal))

@@ -16,7 +16,7 @@ from .exits import CODE_FAILED, INTERRUPTED, REFUSED, SUCCESS, CommandError
 from .options import add_no_cache, add_workspace, folder_of, own_toolbox, require_home
 
 if TYPE_CHECKING:
-    from cortex.chat import Interrupts, Output, ProposalDesk, Slash, Talk
+    from cortex.chat import Output, ProposalDesk, Slash, Talk, Voice
     from cortex.loop import Conversation, Conversations
     from cortex.motor_cortex import MotorCortex
     from neurons import OwnerChannel
@@ -89,7 +89,7 @@ def _chat(settings: Settings, options: Namespace) -> int:
 def _talk(settings: Settings, options: Namespace) -> int:
     from anyio.from_thread import start_blocking_portal
 
-    from cortex.chat import Agent, ConsoleOwner, ForPeople, ForPrograms, Inbox, Interrupts, Talk, Wakes
+    from cortex.chat import Agent, ConsoleOwner, ForPeople, ForPrograms, Inbox, Interrupts, Talk, Voice, Wakes
     from cortex.home import Home
     from cortex.models import OpenAIModel
     from cortex.motor_cortex import MotorCortex
@@ -110,14 +110,23 @@ def _talk(settings: Settings, options: Namespace) -> int:
         interrupts = stack.enter_context(Interrupts(inbox.interrupt))
         wakes = Wakes(interrupts.nudge)
         # Only a dialogue has a pause between two messages in which the owner can be asked.
-        wake, channels = (wakes, _channels(settings, interrupts)) if is_dialogue else (None, None)
+        voice = Voice(interrupts.nudge)
+        wake, channels = (wakes, _channels(settings, voice)) if is_dialogue else (None, None)
         try:
-            cortex = MotorCortex(settings, toolbox=toolbox, owner=owner, wake=wake, channels=channels, workspace=folder)
+            cortex = MotorCortex(
+                settings,
+                toolbox=toolbox,
+                owner=owner,
+                wake=wake,
+                answer=voice.answer,
+                channels=channels,
+                workspace=folder,
+            )
         except WorkspaceError as error:
             raise CommandError(f"--workspace: {error}") from error
         portal = stack.enter_context(start_blocking_portal())
         model = OpenAIModel(settings.model, on_wait=lambda event: agent.watch(event))  # noqa: PLW0108 - defined below
-        agent = Agent(cortex, model, conversation, output, wakes=wakes)
+        agent = Agent(cortex, model, conversation, output, wakes=wakes, voice=voice)
         try:
             stack.enter_context(portal.wrap_async_context_manager(agent))
         except SandboxError as error:
@@ -184,15 +193,14 @@ def _about_neurons(cortex: MotorCortex) -> list[str]:
     return layer_lines(layer_of(found.data if found is not None else None))
 
 
-def _channels(settings: Settings, interrupts: Interrupts) -> list[OwnerChannel]:
-    """The owner channels of the settings, with a nudge in place of the console: text written there would land in the
-    middle of an answer."""
+def _channels(settings: Settings, voice: Voice) -> list[OwnerChannel]:
+    """The owner channels of the settings, with the dialogue in place of the console: text written there would land in
+    the middle of an answer."""
     from cortex.channels import ConsoleChannel
-    from cortex.chat import NudgeChannel
     from cortex.learning import channels_of
 
     others = [channel for channel in channels_of(settings) if not isinstance(channel, ConsoleChannel)]
-    return [NudgeChannel(interrupts.nudge), *others] if settings.neurons.owner.console else others
+    return [voice, *others] if settings.neurons.owner.console else others
 
 
 def _say(talk: Talk, message: str | None, output: Output, slash: Slash | None) -> int:

@@ -10,6 +10,7 @@ from pathlib import Path
 from cortex.text import wrapped
 
 from .exits import REFUSED, SUCCESS
+from .neuron_run import add_run_options, run_neurons
 from .options import behind_an_action, load_existing
 from .rows import paint, width
 
@@ -29,6 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         return found
 
     action("list", "all neurons, and how far their trials are; also without an action", of_one=False)
+    add_run_options(action("run", "run the neurons here until it is ended, without a chat", of_one=False))
     action("show", "everything about one neuron, with its code and its report")
     habits = action("habits", "scripts that the agent runs again and again", of_one=False)
     habits.add_argument("habit", metavar="ID", nargs="?", help="show one habit, with its code")
@@ -75,6 +77,8 @@ def run(options: Namespace) -> int:
     from .neuron_looks import look
 
     settings = load_existing(options)
+    if options.action == "run":
+        return run_neurons(options, settings)
     if options.action in LOOKS:
         for line in look(options, settings, time.time(), width(), paint):
             print(line)

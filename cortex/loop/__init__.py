@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         Waiting,
         ignore,
     )
-    from .requests import MAX_CALLS, parsed_arguments
+    from .requests import MAX_CALLS, MAX_TEXT_CHARS, parsed_arguments
     from .turn import INSTRUCTIONS, answered_call, run_turn
 else:
     __all__, __getattr__ = lazy_door(
@@ -51,7 +51,7 @@ else:
                 "Answer AnsweringTurn CallEnded CallStarted Event LanguageModel ModelError Notice RoundEnded "
                 "TextArrived Waiting ignore"
             ),
-            "requests": "MAX_CALLS parsed_arguments",
+            "requests": "MAX_CALLS MAX_TEXT_CHARS parsed_arguments",
             "turn": "INSTRUCTIONS answered_call run_turn",
         },
     )

@@ -23,7 +23,7 @@ import anyio.to_thread
 from ..contracts import BUILT_IN, HOUR_S, NORMAL, SCHEDULE, Signal
 from ..pipeline import Failed
 from .autonomic_store import AutonomicStore
-from .autonomic_view import Counts, LayerState, Overview, as_document
+from .autonomic_view import Counts, LayerState, Overview, answered_types, as_document
 from .awake import Awake
 from .energy_account import EnergyAccount
 from .heartbeat import Heartbeat
@@ -216,6 +216,12 @@ class Autonomic:
             self._rested()
 
         return end
+
+    async def will_answer(self, type_: str) -> bool:
+        """Whether an awake neuron, here or in the process that leads, answers signals of this type."""
+        if self._state is LayerState.STANDBY:
+            return type_ in await self._in_thread(self._store.answers)
+        return self._state is LayerState.LEADING and type_ in answered_types(self._awake.neurons)
 
     async def refresh(self) -> None:
         """Read the documents again now: approved neurons wake up, disabled ones go to sleep. Also writes what neurons

@@ -116,6 +116,14 @@ class AutonomicStore:
         )
         return document.data if document is not None else {}
 
+    def answers(self) -> list[str]:
+        """The signals that neurons answer in the conversation, by the process that leads."""
+        if self._storage is None:
+            return []
+        document = self._tried("read the state of the neurons", self._storage.read, LAYER_KEY)
+        found = document.data.get("answers") if document is not None else None
+        return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
+
     def schedules(self) -> Json:
         """When each schedule was last due; empty when that is not known."""
         if self._storage is None:

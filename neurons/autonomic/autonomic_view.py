@@ -87,8 +87,14 @@ def as_document(overview: Overview, *, since: float, wakes: Sequence[float], pid
         "trouble": overview.trouble,
         "counts": asdict(overview.counts),
         "wakes": list(wakes),
+        "answers": answered_types([view.neuron for view in overview.nerves]),
         "neurons": {
             view.neuron.id: {"state": view.state.value, "reason": view.reason, "waiting": view.waiting}
             for view in overview.nerves
         },
     }
+
+
+def answered_types(neurons: Sequence[Neuron]) -> list[str]:
+    """The signals that a neuron answers in the conversation."""
+    return sorted({type_ for one in neurons if one.emission.action == "answer" for type_ in one.input_signals})
