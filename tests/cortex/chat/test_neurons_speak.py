@@ -47,7 +47,12 @@ def turned(
     monkeypatch.setattr("cortex.chat.voice.ANSWER_S", 0.1)
     out = io.StringIO()
     with chat(
-        tmp_path, [{"text": "the model"}], ForPrograms(out), keyboard=io.StringIO(), screen=io.StringIO(), is_there=False
+        tmp_path,
+        [{"text": "the model"}],
+        ForPrograms(out),
+        keyboard=io.StringIO(),
+        screen=io.StringIO(),
+        is_there=False,
     ) as talk:
         layer = Answering(talk.agent.voice, reply)
         monkeypatch.setattr(type(talk.agent.cortex), "autonomic", layer)

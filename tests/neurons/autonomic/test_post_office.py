@@ -44,16 +44,24 @@ class House:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.first = Layer(counting, governed=Governed(DeferredStorage(path)))
+        self.storages: list[DeferredStorage] = []
+
+    def flush(self) -> None:
+        """What a flusher does in a program."""
+        for storage in self.storages:
+            storage.flush()
 
     @asynccontextmanager
     async def program(self, box: Box | None = None, *, runner: bool = False) -> AsyncIterator[Autonomic]:
-        governed = Governed(DeferredStorage(self.path), clock=self.first.clock)
+        storage = DeferredStorage(self.path)
+        self.storages.append(storage)
+        governed = Governed(storage, clock=self.first.clock)
         layer = Layer(counting, governed=governed)
         layer.killed = self.first.killed
         lock = FileLock(self.path / "lead.lock")
         async with layer.open(lock=lock, courier=box, runner=runner) as autonomic:
             yield autonomic
-        governed.storage.close()
+        storage.close()
 
 
 @pytest.fixture
@@ -248,3 +256,28 @@ class TestPrograms:
         storage.write_through("programs/odd", {"at": "x", "runner": True})
         assert not one.others(200.0).runner_waits
         assert storage.read_all("programs/") == []
+
+
+class TestAnswers:
+    async def test_every_program_knows_which_signals_a_neuron_answers(self, house: House) -> None:
+        house.first.trial(emission={"action": "answer"})
+        async with house.program() as leader, house.program() as other:
+            await settled(leader)
+            assert await leader.will_answer("tick")
+            assert not await leader.will_answer("user_message")
+            with anyio.fail_after(60):
+                while not await other.will_answer("tick"):
+                    await leader.refresh()
+                    house.flush()
+                    await anyio.sleep(0.05)
+            assert not await other.will_answer("user_message")
+
+    async def test_an_answer_is_first_for_the_program_that_asked(self, house: House) -> None:
+        house.first.trial(emission={"action": "answer"})
+        boxes = [Box("answer"), Box("answer")]
+        async with house.program(boxes[0]) as leader, house.program(boxes[1]) as other:
+            await settled(leader)
+            assert other.emit("tick")
+            await until(lambda: boxes[1].given)
+            await anyio.sleep(0.5)
+        assert boxes[0].given == []
