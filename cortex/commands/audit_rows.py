@@ -127,10 +127,17 @@ def _neuron(facts: Mapping[str, Any]) -> Row:
     return Row(_joined(about, _text(facts.get("reason"))) or _any_row(facts).text)
 
 
+def _emission(facts: Mapping[str, Any]) -> Row:
+    about = " ".join(_text(facts.get(name)) for name in ("what", "neuron", "type") if facts.get(name))
+    told = _text(facts.get("told"))
+    return Row(_joined(about, f"told {told}" if told else "told nobody"))
+
+
 _ROWS: dict[str, Callable[[Mapping[str, Any]], Row]] = {
     "execution": _execution,
     "refusal": _refusal,
     "neuron": _neuron,
+    "emission": _emission,
     "tool_call": _tool_call,
     "owner_decision": _owner_decision,
     "recovered": _recovered,
