@@ -100,6 +100,7 @@ if TYPE_CHECKING:
     from .pipeline.proposal import Proposal as Proposal, name_problem as name_problem
     from .pipeline.store import NeuronStore as NeuronStore
     from .pipeline.trial import Progress as Progress, progress as progress
+    from .quarantine.nightly import Nightly as Nightly
     from .quarantine.quarantine import rehearse as rehearse
     from .quarantine.queue import Candidates as Candidates
     from .storage.memory_storage import MemoryStorage as MemoryStorage
@@ -151,6 +152,7 @@ else:
             "pipeline.proposal": "Proposal name_problem",
             "pipeline.store": "NeuronStore",
             "pipeline.trial": "Progress progress",
+            "quarantine.nightly": "Nightly",
             "quarantine.quarantine": "rehearse",
             "quarantine.queue": "Candidates",
             "storage.memory_storage": "MemoryStorage",

@@ -28,6 +28,7 @@ from neurons import (
     Habits,
     LiteralReader,
     NeuronStore,
+    Nightly,
     NotYet,
     Offers,
     On,
@@ -125,6 +126,7 @@ class Learning:
         self._key = key
         self._now = now
         self._quarantine_lease = home.lease("quarantine")
+        self._nightly_lease = home.lease("nightly")
         self._autonomic_lease = home.lease("autonomic")
         self.storage = home.storage()
         self.store = NeuronStore(self.storage)
@@ -171,6 +173,7 @@ class Learning:
             anyio.create_task_group() as tasks,
         ):
             tasks.start_soon(candidates.run)
+            tasks.start_soon(self._nightly(around, lent).run)
             tasks.start_soon(notices.run)
             tasks.start_soon(OwnerOutcomes(self.store, self.storage, around.channels, now=self._now).run)
             await tasks.start(notes.run)
@@ -212,6 +215,22 @@ class Learning:
             now=self._now,
         )
 
+    def _nightly(self, around: Surroundings, lent: Lent) -> Nightly:
+        return Nightly(
+            self.pipeline,
+            around.hosts,
+            self._settings.neurons,
+            habits=self.habits,
+            recordings=self.recordings,
+            literals=self.literals,
+            storage=self.storage,
+            lock=self._nightly_lease,
+            tools=lent,
+            network=self._network_of,
+            is_killed=around.is_killed,
+            now=self._now,
+        )
+
     def notices(self, channels: Sequence[OwnerChannel]) -> Notices:
         return Notices(self.pipeline, self.storage, self.habits, channels, now=self._now, around=self.around)
 
@@ -227,6 +246,7 @@ class Learning:
             log.warning("Cannot write the state of habits and neurons: %s", error)
         self.storage.close()
         self._quarantine_lease.close()
+        self._nightly_lease.close()
         self._autonomic_lease.close()
 
     def _network_of(self, neuron: Neuron) -> NetworkPolicy:

@@ -98,6 +98,13 @@ class QuarantineSettings(Section):
     """For the whole comparison."""
 
 
+class NightlySettings(Section):
+    """When what is awake is compared with new recordings of its habit."""
+
+    enabled: bool = True
+    every_hours: Span = 24
+
+
 class CostSettings(Section):
     """What a signal costs a neuron."""
 
@@ -205,6 +212,7 @@ class NeuronSettings(Section):
     habits: HabitSettings = Field(default_factory=HabitSettings)
     proposals: ProposalSettings = Field(default_factory=ProposalSettings)
     quarantine: QuarantineSettings = Field(default_factory=QuarantineSettings)
+    nightly: NightlySettings = Field(default_factory=NightlySettings)
     cost: CostSettings = Field(default_factory=CostSettings)
     trial: TrialSettings = Field(default_factory=TrialSettings)
     autonomic: AutonomicSettings = Field(default_factory=AutonomicSettings)

@@ -39,14 +39,15 @@ class Recordings:
         self._storage.write(key, _fitting(recording, self._settings.max_recording_bytes))
         self._trim(key, recording)
 
-    def of(self, code_hashes: Sequence[str], most: int) -> list[Recording]:
-        """At most `most` recordings of these scripts, the newest first."""
+    def of(self, code_hashes: Sequence[str], most: int, *, after: float = 0.0) -> list[Recording]:
+        """At most `most` recordings of these scripts that were made after a time, the newest first."""
         wanted = set(code_hashes)
         index = self._storage.read(INDEX)
         entries = _entries(index.data if index is not None else None)
         found: list[Recording] = []
         for entry in sorted(entries, key=lambda entry: -entry["at"]):
-            if entry["codeHash"] in wanted and entry["at"] >= self._oldest() and len(found) < most:
+            is_new = entry["at"] >= self._oldest() and entry["at"] > after
+            if entry["codeHash"] in wanted and is_new and len(found) < most:
                 document = self._storage.read(PREFIX + entry["id"])
                 recording = None if document is None else _recording(document.data)
                 if recording is not None:

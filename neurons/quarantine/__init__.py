@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING
 from sandbox import lazy_door
 
 if TYPE_CHECKING:
+    from .nightly import Nightly
     from .quarantine import rehearse
     from .queue import Candidates
 else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
+            "nightly": "Nightly",
             "quarantine": "rehearse",
             "queue": "Candidates",
         },

@@ -1993,6 +1993,10 @@ SETTINGS = {
         "webhook_timeout_s": "tests/cortex/channels/test_webhook.py::test_a_webhook_without_an_answer_times_out",
         "webhook_url": "tests/cortex/channels/test_channel_settings.py::test_the_console_can_be_left_out_and_a_webhook_added",
     },
+    "neurons.nightly": {
+        "enabled": "tests/neurons/quarantine/test_nightly.py::test_it_can_be_switched_off",
+        "every_hours": "tests/neurons/quarantine/test_nightly.py::test_it_is_done_once_in_so_many_hours_also_after_a_restart",
+    },
     "neurons.proposals": {
         "expires_hours": "tests/neurons/pipeline/test_pipeline.py::test_a_question_expires",
         "max_pending": "tests/neurons/pipeline/test_proposal.py::test_how_many_can_be_pending_is_a_setting",

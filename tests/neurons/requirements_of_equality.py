@@ -34,6 +34,13 @@ REQUIREMENTS = (
         ),
     ),
     Requirement(
+        "EQUAL-NIGHTLY",
+        "015",
+        "What is awake is compared with new recordings once a day by one process; a difference or a changed schema of a tool "
+        "disables it with the reason",
+        ("tests/neurons/quarantine/test_nightly.py::",),
+    ),
+    Requirement(
         "EQUAL-LINE",
         "015",
         "The owner reads in one line how many inputs were compared, how many were equal and what could not be repeated",
