@@ -57,7 +57,7 @@ class HabitSettings(Section):
     """Proposed code with at least this similarity to rejected code counts as the same: 1 is the same shape."""
     similarity_effects: Annotated[float, Field(gt=0, le=1)] = 0.4
     """Two scripts with the same effects (tools, addresses) and at least this similarity count as the same."""
-    similarity_pure: Annotated[float, Field(gt=0, le=1)] = 0.7
+    similarity_pure: Annotated[float, Field(gt=0, le=1)] = 0.71
     """The same for scripts that reach for nothing but their input."""
     max_occurrences: Positive = 500
     """Occurrences kept, of all scripts together; the oldest make way."""

@@ -83,6 +83,10 @@ class Fingerprint:
         shape = _shape(self.parts, tools, hosts)
         return replace(self, shape=shape, tools=tools, hosts=hosts, sketch=self.sketch.reaching(effects))
 
+    def saying(self, purpose: str) -> Fingerprint:
+        """The fingerprint with the purpose that the agent stated."""
+        return replace(self, sketch=self.sketch.saying(purpose))
+
     def to_json(self) -> dict[str, Any]:
         return {
             "parts": dict(self.parts),
@@ -128,7 +132,10 @@ def _reached(named: Iterable[str], requests: set[str], tools: set[str]) -> set[s
     left_open = {effect for effect in named if _is_open(effect)}
     known = {effect for effect in named if effect not in left_open}
     if left_open or not any(" " in effect for effect in known):
-        known |= {one for one in requests if not any(same_effect(one, effect) for effect in known)}
+        left_over = {one for one in requests if not any(same_effect(one, effect) for effect in known)}
+        # Many hosts in place of one line are items of a list, and others the next time.
+        is_list = left_open and len({one.partition(" ")[2].partition("/")[0] for one in left_over}) > len(left_open)
+        known |= left_open if is_list else left_over
     if not requests:
         known |= left_open
     return known if any(effect.startswith("tools.") for effect in known) else known | tools

@@ -21,6 +21,7 @@ MAX_TEXT = 500
 _FILES = {"read": "read files", "write": "write files", "open": "open files", "remove": "remove files"}
 _WORDS = re.compile(r"[a-z0-9_]{2,40}")
 _SAME = frozenset({"toString", "href", "trim", "toLowerCase", "String", "valueOf"})
+_IN_HOST = 2
 _SAME_GLOBALS = frozenset({"encodeURIComponent", "encodeURI", "String"})
 _PARTS_OF_URL = frozenset({"searchParams", "search", "pathname", "hash", "host", "origin"})
 
@@ -248,8 +249,15 @@ class Effects:
         texts = [""]
         for node in nodes:
             more = self._texts(node, depth + 1)
+            if self._is_named(node) and len(more) == 1 and "/" not in more[0] and texts[0].count("/") > _IN_HOST:
+                # The author gave it a name, because it differs from time to time.
+                more = [UNKNOWN]
             texts = [f"{text}{one}"[:MAX_TEXT] for text in texts for one in more][:MAX_CALLS]
         return texts
+
+    def _is_named(self, node: Node) -> bool:
+        local = self._names.local(bare(node)) if bare(node).type in REFERENCES else None
+        return local is not None and local not in self._parameters
 
     def _some(self, texts: Iterable[str]) -> list[str]:
         found: dict[str, None] = {}
@@ -353,10 +361,11 @@ class Effects:
         local = name.scope.find(self._names.text(name)) if name.type == "identifier" else None
         if local is None or found is None or found.type != "array":
             return
-        # Only addresses and paths: other items are names of one of many.
-        paths = [kid for kid in found.kids[:MAX_CALLS] if kid.type == "string" and "/" in self._names.text(kid)]
-        if len(paths) == min(len(found.kids), MAX_CALLS):
-            self._items[local] = paths
+        # Only the paths of one host: other items are names of one of many, and so are many hosts.
+        texts = [self._names.text(kid) for kid in found.kids if kid.type == "string"]
+        hosts = {text.partition("://")[2].partition("/")[0] for text in texts if "://" in text}
+        if len(texts) == len(found.kids) <= MAX_CALLS and all("/" in text for text in texts) and len(hosts) < 2:
+            self._items[local] = found.kids
 
 
 def arguments(node: Node) -> list[Node]:

@@ -7,9 +7,10 @@ mark of a group that the other lacks do not do the same: see `similarity.differ`
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from .fingerprint_names import LITERALS, Names, bare, is_negative, operator
+from .fingerprint_roles import Roles, compared
 from .fingerprint_tree import FUNCTIONS, Node
 
 MAX_MARKS = 48
@@ -32,9 +33,10 @@ _CALLED = {
     "findLastIndex": "which last",
     "find": "which first",
     "findLast": "which last",
-    "some": "holds some",
-    "every": "holds every",
     "toFixed": "round round",
+    "json": "reads body",
+    "text": "reads body",
+    "headers": "reads headers",
     "union": "sets union",
     "intersection": "sets intersection",
     "difference": "sets difference",
@@ -50,6 +52,8 @@ _GLOBALS = {
     "Math.trunc": "round floor",
     "Math.ceil": "round ceil",
     "Math.round": "round round",
+    "JSON.parse": "json parse",
+    "JSON.stringify": "json stringify",
     "btoa": "base64 to",
     "atob": "base64 from",
     "encodeURIComponent": "uri to",
@@ -59,6 +63,10 @@ _FLIPPED = {"<": ">", ">": "<", "==": "==", "!=": "!="}
 _NEGATED = {"<": ">", ">": "<", "==": "!=", "!=": "=="}
 _ORDER = {"op:<": "<", "op:<=": "<", "op:>": ">", "op:>=": ">", "op:==": "==", "op:!=": "!="}
 _FOLDS = {"op:+": "+", "op:-": "-", "op:*": "*"}
+_UNIT = "unit "
+# Two quotes.
+_EMPTY = 2
+_ROLES = frozenset({"by", "on", "order", "sum", "gives"})
 _FILTERS = frozenset({"filter", "find", "findIndex", "some", "every", "findLast"})
 
 
@@ -66,13 +74,30 @@ class Marks:
     def __init__(self, names: Names) -> None:
         self._names = names
         self._found: dict[str, None] = {}
+        self.roles = Roles(names, self._add)
 
     def found(self) -> list[str]:
+        units = sorted(float(mark[len(_UNIT) :]) for mark in self._found if mark.startswith(_UNIT))
+        for smaller in units[:-1]:
+            # `ms / 1000 / 60 / 60` is met at each of its steps.
+            del self._found[f"{_UNIT}{smaller:g}"]
+        if "fold +" in self._found and "mean yes" not in self._found:
+            self._add("mean no")
         return sorted(self._found)[:MAX_MARKS]
 
     def _add(self, mark: str) -> None:
         if len(self._found) < 2 * MAX_MARKS:
             self._found[mark[:MAX_MARK_CHARS]] = None
+
+    def without(self, texts: set[str]) -> None:
+        """Drop what is said of members that are parameters: `rates.EUR`, or a name that was put into an address."""
+        for mark in [*self._found]:
+            role, _, name = mark.partition(" ")
+            if role in _ROLES and (name.lower() in texts or name.isupper()):
+                del self._found[mark]
+
+    def unit(self, name: str) -> None:
+        self._add(f"{_UNIT}{name}")
 
     def member(self, name: str) -> None:
         self._add(f"member {name}")
@@ -81,6 +106,12 @@ class Marks:
         mark = _CALLED.get(name) or _DATES.get(name)
         if mark is not None:
             self._add(mark)
+        if name in _DATES and given:
+            self.roles.shifted(name, given[0])
+        if name == "join" and given and given[0].type == "string":
+            self._add("join tight" if given[0].end - given[0].start == _EMPTY else "join loose")
+        if name == "set" and len(given) == 2:
+            self.roles.key(given[0])
         if name in ("sort", "toSorted"):
             # A `reverse` of the sorted list is met first, and turns this one.
             self._sorted(node, given)
@@ -89,6 +120,11 @@ class Marks:
             inner = bare(owner.at("function") or owner)
             if owner.type == "call_expression" and self._names.key(inner) in ("sort", "toSorted"):
                 self._reversed = owner
+        elif name == "map" and given:
+            for result in _results(self._names.value(given[0])):
+                self.roles.given(result)
+        elif name == "push" and given:
+            self.roles.given(given[0])
         elif name in _FILTERS and given:
             function = self._names.value(given[0])
             for result in _results(function):
@@ -108,6 +144,7 @@ class Marks:
         if not first:
             return
         for result in _results(function):
+            self.roles.all_in("order", result)
             for way in self._ways(result, first, second):
                 self._add("sort asc" if way is not turned else "sort desc")
 
@@ -204,38 +241,48 @@ class Marks:
                     self._condition(condition, not only_jumps(kid, "continue_statement"))
 
     def _condition(self, node: Node, holds: bool) -> None:
-        for part, wanted in _parts(node, holds):
+        for part, wanted in _parts(node, holds, self._add):
             if part.type == "binary_expression":
                 self._comparison(part, wanted)
             elif part.type == "member_expression":
+                self.roles.condition(part)
                 self._add(f"if {self._names.key(part)} {'yes' if wanted else 'no'}")
             elif part.type == "call_expression":
-                callee = bare(part.at("function") or part)
-                name = self._names.key(callee) if callee.type == "member_expression" else None
-                if name in ("has", "includes", "startsWith", "endsWith", "test"):
-                    self._add(f"if .{name} {'yes' if wanted else 'no'}")
+                self._add(f"if {self._asked(part)} {'yes' if wanted else 'no'}")
+
+    def _asked(self, call: Node) -> str:
+        """The method that is called, or `call` for a function of the script."""
+        callee = bare(call.at("function") or call)
+        return f".{self._names.key(callee)}" if callee.type == "member_expression" else "call"
 
     def _comparison(self, node: Node, wanted: bool) -> None:
         way = _ORDER.get(operator(node))
         left, right = _sides(node)
         if way is None:
             return
-        if _is_literal(self._names.value(left)):
-            left, right, way = right, left, _FLIPPED[way]
-        if not _is_literal(self._names.value(right)):
-            return
-        left = self._names.value(left)
-        what = self._names.key(left) if left.type == "member_expression" else None
-        if left.type == "binary_expression":
-            what = operator(left)
+        for side in compared(node):
+            self.roles.condition(side)
+        if _is_literal(self._names.value(left)) or (self._compares(left) is None and self._compares(right) is not None):
+            left, way = right, _FLIPPED[way]
+        what = self._compares(left) or ("it" if bare(left).type == "identifier" else None)
         if what is not None:
             self._add(f"if {what} {way if wanted else _NEGATED[way]}")
 
+    def _compares(self, node: Node) -> str | None:
+        """What is compared, if it has a name that is not the author's."""
+        value = self._names.value(node)
+        if value.type == "binary_expression":
+            return operator(value)
+        if value.type == "call_expression":
+            return self._asked(value)
+        return self._names.key(value) if value.type == "member_expression" else None
+
     def assigned(self, node: Node) -> None:
         """`sum += x`, `product = product * x`: how things are put together."""
-        if node.type == "update_expression":
-            return
         right = node.at("right")
+        if node.type == "update_expression" or (right is not None and self._names.text(right) == "1"):
+            self._add("fold count")
+            return
         if right is None or bare(right).type in (*LITERALS, "template_string") or self._names.is_text(right):
             return
         if node.type == "augmented_assignment_expression":
@@ -248,6 +295,7 @@ class Marks:
             way = _FOLDS.get(operator(right)) if is_fold and bare(_sides(right)[1]).type not in LITERALS else None
         if way is not None:
             self._add(f"fold {way}")
+            self.roles.all_in("sum", right)
 
     def _folded(self, function: Node) -> None:
         first, _ = _two(self._names, function)
@@ -260,6 +308,7 @@ class Marks:
                 sides = {self._names.text(left), self._names.text(right)}
                 if way is not None and sides & first and right.type not in LITERALS:
                     self._add(f"fold {way}")
+                    self.roles.all_in("sum", right)
 
     def regex(self, text: str) -> None:
         tokens = _tokens(text)
@@ -298,16 +347,19 @@ def _is_literal(node: Node) -> bool:
     return node.type in LITERALS or node.type == "null" or (node.type == "unary_expression" and is_negative(node))
 
 
-def _parts(node: Node, holds: bool, depth: int = 0) -> Iterator[tuple[Node, bool]]:
-    """The parts of a condition, each with whether it must hold."""
+def _parts(node: Node, holds: bool, add: Callable[[str], None], depth: int = 0) -> Iterator[tuple[Node, bool]]:
+    """The parts of a condition, each with whether it must hold; and a mark for whether all must, or one of them."""
     node = bare(node)
     if depth < 20 and node.type == "unary_expression" and operator(node) == "op:!":
         argument = node.at("argument")
         if argument is not None:
-            yield from _parts(argument, not holds, depth + 1)
+            yield from _parts(argument, not holds, add, depth + 1)
     elif depth < 20 and node.type == "binary_expression" and operator(node) in ("op:&&", "op:??"):
+        found = node.at("operator")
+        is_all = found is not None and found.type == "&&"
+        add("logic all" if is_all is holds else "logic one")
         for side in _sides(node):
-            yield from _parts(side, holds, depth + 1)
+            yield from _parts(side, holds, add, depth + 1)
     else:
         yield node, holds
 

@@ -24,9 +24,16 @@ MAX_TRAITS = 192
 MAX_WORDS = 96
 MAX_CALLS = 400
 MARK_WEIGHT = 2
+FORMULA_WEIGHT = 4
 MAX_TEXT_WORDS = 40
 _SPLIT = re.compile(r"[A-Z]?[a-z]+|[A-Z]{2,}(?![a-z])")
 _ONLY_ERRORS = frozenset({"catch_clause", "throw_statement"})
+_FORMULAS = frozenset({"op:+", "op:-", "op:*", "op:/", "op:**"})
+# Operators whose sides cannot be swapped.
+_TURNING = frozenset({"op:-", "op:/", "op:**"})
+_UNITS = frozenset({60_000, 3_600_000, 86_400_000, 604_800_000})
+# Marks that all styles of a script have. Others only tell scripts apart.
+_TRAITS = ("case", "round", "sort", "extreme", "edge", "pad", "date")
 _PLAIN_NUMBERS = frozenset({0, 1, 2, 10, 100})
 _NUMBERS = frozenset({"number", "parenthesized_expression"})
 _ARITHMETIC_OPERATORS = frozenset({"op:+", "op:-", "op:*", "op:/"})
@@ -50,6 +57,9 @@ class Traits:
         self._calls: list[tuple[Node, tuple[str, ...] | None]] = []
 
     def of(self, root: Node) -> dict[str, Any]:
+        for kid in root.kids:
+            if kid.type == "return_statement" and kid.kids:
+                self._marks.roles.returned(kid.kids[0])
         stack = [root]
         for _ in range(MAX_NODES):
             if not stack:
@@ -59,6 +69,7 @@ class Traits:
             stack.extend(node.kids if visit is None else visit(self, node))
         effects = Effects(self._names, self._tree)
         found = effects.of(self._calls)
+        self._marks.without(effects.texts)
         self._fold(effects, bool(found))
         return {
             "effects": found,
@@ -70,11 +81,11 @@ class Traits:
     def _weighed(self, reaches: bool) -> dict[str, int]:
         weighed: dict[str, int] = {}
         for trait, count in self._counts.items():
-            weight = WEIGHTS.get(trait, DEFAULT_WEIGHT)
+            weight = WEIGHTS.get(trait, FORMULA_WEIGHT if trait.startswith("formula") else DEFAULT_WEIGHT)
             if weight and not (reaches and trait in GLUE):
                 weighed[_hash(trait)] = weight * 2 if count < 2 else weight * 3
         for mark in self._marks.found():
-            if not mark.startswith(("member", "#")):
+            if mark.startswith(_TRAITS):
                 weighed[_hash(f"mark {mark}")] = MARK_WEIGHT
         kept = sorted(weighed)[:MAX_TRAITS]
         return {trait: weighed[trait] for trait in kept}
@@ -151,6 +162,7 @@ class Traits:
         if step is not None and step.type != "update_expression":
             kids += [kid for kid in step.kids if kid.type not in ("identifier", "number", "operator")]
         self._marks.loop(node.at("body"))
+        self._marks.roles.bound(node)
         return kids
 
     def _loop(self, node: Node) -> Kids:
@@ -212,6 +224,8 @@ class Traits:
             known = MEMBERS.get(path[-1]) if len(path) > 2 else None
         self._count(*((f"call {name}",) if known is None else known))
         self._marks.global_called(name, given)
+        if name == "Math.pow":
+            self._formula("op:**", given)
 
     def _new(self, node: Node) -> Kids:
         name = self._names.made(node).removeprefix("new:")
@@ -234,6 +248,8 @@ class Traits:
             known = MEMBERS.get(key)
             if known is not None:
                 self._count(*known)
+                if key == "headers":
+                    self._marks.called(key, node, ())
             else:
                 self._read(key)
             value = self._names.value(owner) if owner is not None else None
@@ -274,9 +290,41 @@ class Traits:
         else:
             kind = operator(node)
             self._count(*OPERATORS.get(kind, (kind,)))
+            if kind == "op:/":
+                self._marks.roles.divided(node)
+                self._unit(node)
+            elif kind in ("op:+", "op:-"):
+                self._marks.roles.moved(node)
             if kind in _ARITHMETIC_OPERATORS:
                 self._with_constant(node, kind)
+            if kind in _FORMULAS:
+                self._formula(kind, [kid for kid in node.kids if kid.field != "operator"])
         return [kid for kid in node.kids if kid.field != "operator"]
+
+    def _unit(self, node: Node) -> None:
+        """`ms / 1000 / 60`: the unit of time that something is counted in."""
+        unit = 1.0
+        while node.type == "binary_expression" and operator(node) == "op:/":
+            right = self._names.value(node.at("right") or node)
+            number = number_of(self._names.text(right)[:41])
+            if number is None:
+                break
+            unit *= number
+            node = self._names.value(node.at("left") or node.kids[0])
+        if unit in _UNITS:
+            self._marks.unit(f"{unit:g}")
+
+    def _formula(self, kind: str, sides: list[Node]) -> None:
+        """What an operator is applied to: `1 - x` and `x - 1`, `x / (1 - y)` and `x * (1 + y)` are other formulas."""
+        for position, side in enumerate(sides[:2]):
+            value = self._names.value(side)
+            inner = operator(value) if value.type in ("binary_expression", "unary_expression") else ""
+            if value.type == "call_expression" and self._names.callee_path(value) == ("Math", "pow"):
+                inner = "op:**"
+            elif kind == "op:-" and position == 0 and value.type == "number":
+                inner = self._names.text(value)[:10]
+            if inner in _FORMULAS or inner == "1":
+                self._count(f"formula {kind} {inner} {position if kind in _TURNING else ''}")
 
     def _with_constant(self, node: Node, kind: str) -> None:
         for kid in node.kids:
@@ -328,8 +376,10 @@ class Traits:
             is_text = right is not None and (right.type in ("string", "template_string") or self._names.is_text(right))
             self._count(*(("text",) if is_text else OPERATORS.get(kind, (kind,))))
         target = node.at("left")
+        target = bare(target) if target is not None else None
         if target is not None and target.type == "subscript_expression":
             self._count("dict")
+            self._marks.roles.key(target.at("index") or target)
         return kids
 
     def _template(self, node: Node) -> Kids:

@@ -7,10 +7,11 @@ DEFAULT_WEIGHT = 5
 WEIGHTS = {
     trait: weight
     for weight, traits in (
-        (0, "length copy wait glue type_test"),
-        (1, "loop if collect text + count equal compare fold has number_of slice query"),
-        (2, "- * / json_text round join split entries regex"),
-        (3, "sort dict set date floor extreme match replace case trim"),
+        # Another style of the same thing has others of these.
+        (0, "length copy wait glue type_test fold count entries trim compare equal number_of text slice"),
+        (1, "loop if collect + has join set"),
+        (2, "- * / json_text round split regex replace match"),
+        (3, "sort dict date floor extreme case"),
         (4, "take reverse date_Date"),
     )
     for trait in (word.replace("_", " ") for word in traits.split())

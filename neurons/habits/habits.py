@@ -90,7 +90,7 @@ class Habits:
             found = await self._read(code)
             if found is None:
                 return None
-            found = found.using(tools, hosts, requests)
+            found = found.using(tools, hosts, requests).saying(purpose)
             occurrence = Occurrence(
                 self._now(), code_hash, found.literals, code, purpose, str(tier), tuple(tools), tuple(hosts)
             )

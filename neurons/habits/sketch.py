@@ -9,23 +9,35 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
+from zlib import crc32
 
 from .effects import MAX_EFFECT_CHARS, MAX_EFFECTS, UNKNOWN, key_of, same_effects
 from .fingerprint_marks import MAX_MARK_CHARS, MAX_MARKS
 from .fingerprint_parts import MAX_PARTS
 from .fingerprint_traits import MAX_TRAITS, MAX_WORDS
+from .fingerprint_vocabulary import STOP_WORDS
 
 MAX_COUNT = 1_000_000
 MAX_WEIGHT = 100
 HASH_CHARS = 8
 # An effect in common is worth as much as some traits in common.
 _OF_EFFECTS = 8
+# Scripts of which little is known are less alike for it.
+_SMALL = 4
 # What words in common count, beside traits in common; half of the words are as good as all.
 _OF_WORDS = 0.3
 _FEW_WORDS = 4
 _NOTHING_SAID = 0.5
 _WORTH_A_LOOK = 0.5
 _BUILT_ALIKE = 0.8
+# A tie-breaker: never enough to make two scripts one that are not alike.
+_OF_PURPOSE = 0.1
+_MAX_PURPOSE = 200
+_PURPOSE_WORD = re.compile(r"[^\W\d_]{3,30}")
+_QUESTIONS = """
+    what how much many which from for and our your with this are is there have does give tell list show two few the
+"""
+_ASKING = STOP_WORDS | frozenset(_QUESTIONS.split())
 _ALIKE_REGEXES = 0.65
 
 
@@ -43,6 +55,8 @@ class Sketch:
     """What tells it from scripts that look alike, such as `sort desc`."""
     words: frozenset[str] = frozenset()
     """Words of the author's names, hashed."""
+    purpose: frozenset[str] = frozenset()
+    """Words of the purpose that the agent stated, hashed."""
     parts: Mapping[str, int] = field(default_factory=dict)
     """How it is built: see `fingerprint_shape`. Wordings that are built alike are the same whatever they are about."""
     grouped: Mapping[str, frozenset[str]] = field(default_factory=dict, compare=False, repr=False)
@@ -56,6 +70,7 @@ class Sketch:
             effects = _texts(data["effects"], MAX_EFFECTS, MAX_EFFECT_CHARS)
             marks = _texts(data["marks"], MAX_MARKS, MAX_MARK_CHARS)
             words = _texts(data["words"], MAX_WORDS, HASH_CHARS)
+            purpose = _texts(data.get("purpose", ()), MAX_WORDS, HASH_CHARS)
             traits = data["traits"]
             if type(traits) is not dict or len(traits) > MAX_TRAITS:
                 raise ValueError(f"expected an object of at most {MAX_TRAITS} traits")
@@ -65,16 +80,9 @@ class Sketch:
                 raise ValueError(f"expected weights from 1 to {MAX_WEIGHT}")
         except (TypeError, KeyError) as error:
             raise ValueError("not a sketch") from error
-        return cls(
-            shape,
-            effects,
-            traits,
-            marks,
-            frozenset(words),
-            parts_of(data["parts"]),
-            _grouped(marks),
-            sum(traits.values()),
-        )
+        parts, weight = parts_of(data["parts"]), sum(traits.values())
+        said = frozenset(words), frozenset(purpose)
+        return cls(shape, effects, traits, marks, *said, parts, _grouped(marks), weight)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -83,6 +91,7 @@ class Sketch:
             "traits": dict(self.traits),
             "marks": list(self.marks),
             "words": sorted(self.words),
+            "purpose": sorted(self.purpose),
             "parts": dict(self.parts),
         }
 
@@ -102,6 +111,11 @@ class Sketch:
         said = json.dumps([shape, self.effects, self.marks])
         return replace(self, shape=hashlib.sha256(said.encode("utf-8", "replace")).hexdigest())
 
+    def saying(self, purpose: str) -> Sketch:
+        words = (part.lower().removesuffix("s") for part in _PURPOSE_WORD.findall(purpose[:_MAX_PURPOSE]))
+        hashed = {f"{crc32(word.encode()):08x}" for word in words if len(word) > 2 and word not in _ASKING}
+        return replace(self, purpose=frozenset(sorted(hashed)[:MAX_WORDS]))
+
     @property
     def bucket(self) -> str | None:
         return key_of(self.effects)
@@ -118,7 +132,13 @@ def likeness(a: Sketch, b: Sketch) -> float:
     if done >= _WORTH_A_LOOK and alike < 1:
         built = in_common(a.parts, b.parts)
         alike = max(alike, built) if built >= _BUILT_ALIKE else alike
+    if alike >= _WORTH_A_LOOK and alike < 1 and a.purpose & b.purpose:
+        alike = min(1.0, alike + _OF_PURPOSE * _purposes_alike(a.purpose, b.purpose))
     return 0.0 if differ(a, b) else alike
+
+
+def _purposes_alike(a: frozenset[str], b: frozenset[str]) -> float:
+    return min(1.0, 2 * len(a & b) / max(3, min(len(a), len(b))))
 
 
 def purposes_alike(a: str, b: str) -> float:
@@ -133,11 +153,12 @@ def is_pure(sketch: Sketch) -> bool:
 
 
 def _done_alike(a: Sketch, b: Sketch) -> float:
-    already = 0 if is_pure(a) or is_pure(b) else _OF_EFFECTS
+    # Equal lines say something even where the host is not known.
+    already = _OF_EFFECTS if a.effects and (a.effects == b.effects or not (is_pure(a) or is_pure(b))) else 0
     others = b.traits
     common = sum(min(weight, others[trait]) for trait, weight in a.traits.items() if trait in others)
-    both = a.weight + b.weight + 2 * already
-    return 2 * (common + already) / both if both else 0.0
+    both = a.weight + b.weight + 2 * already + _SMALL
+    return 2 * (common + already) / both
 
 
 def _said_alike(a: frozenset[str], b: frozenset[str]) -> float:
