@@ -106,12 +106,8 @@ class Marks:
         mark = _CALLED.get(name) or _DATES.get(name)
         if mark is not None:
             self._add(mark)
-        if name in _DATES and given:
-            self.roles.shifted(name, given[0])
-        if name == "join" and given and given[0].type == "string":
-            self._add("join tight" if given[0].end - given[0].start == _EMPTY else "join loose")
-        if name == "set" and len(given) == 2:
-            self.roles.key(given[0])
+        if given:
+            self._given(name, given)
         if name in ("sort", "toSorted"):
             # A `reverse` of the sorted list is met first, and turns this one.
             self._sorted(node, given)
@@ -123,14 +119,22 @@ class Marks:
         elif name == "map" and given:
             for result in _results(self._names.value(given[0])):
                 self.roles.given(result)
-        elif name == "push" and given:
-            self.roles.given(given[0])
         elif name in _FILTERS and given:
             function = self._names.value(given[0])
             for result in _results(function):
                 self._condition(result, True)
         elif name in ("reduce", "reduceRight") and given:
             self._folded(self._names.value(given[0]))
+
+    def _given(self, name: str, given: Sequence[Node]) -> None:
+        if name in _DATES:
+            self.roles.shifted(name, given[0])
+        if name == "join" and given[0].type == "string":
+            self._add("join tight" if given[0].end - given[0].start == _EMPTY else "join loose")
+        if name == "set" and len(given) == 2:
+            self.roles.key(given[0])
+        if name == "push":
+            self.roles.given(given[0])
 
     _reversed: Node | None = None
 

@@ -1982,7 +1982,9 @@ SETTINGS = {
         "min_occurrences": "tests/neurons/habits/test_habits.py::test_min_occurrences_of_the_settings_make_a_habit",
         "record": "tests/neurons/habits/test_recordings.py::test_nothing_is_kept_when_that_is_switched_off",
         "recording_days": "tests/neurons/habits/test_recordings.py::test_recordings_are_kept_for_the_days_of_the_settings",
-        "similarity": "tests/neurons/habits/test_habits.py::test_the_similarity_of_the_settings_decides_what_is_the_same_script",
+        "similarity": "tests/neurons/pipeline/test_proposal.py::test_the_similarity_setting_decides_what_counts_as_rejected_code",
+        "similarity_effects": "tests/neurons/habits/test_habits.py::test_the_similarity_of_the_settings_decides_what_is_the_same_script",
+        "similarity_pure": "tests/neurons/habits/test_habits.py::test_the_similarity_of_the_settings_decides_what_is_the_same_script",
         "within_days": "tests/neurons/habits/test_habits.py::test_occurrences_count_only_within_the_days_of_the_settings",
     },
     "neurons.owner": {

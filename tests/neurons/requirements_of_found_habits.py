@@ -1,0 +1,73 @@
+"""What is promised about finding habits, and the tests that hold us to it. Part of `tests/requirements.py`."""
+
+from __future__ import annotations
+
+from tests.requirement import Requirement
+
+FOUND = "tests/neurons/habits/test_found.py::"
+REGROUP = "tests/neurons/habits/test_regroup.py::"
+EFFECTS = "tests/neurons/habits/test_effects.py::"
+INDEX = "tests/neurons/habits/test_index.py::"
+
+REQUIREMENTS = (
+    Requirement(
+        "FOUND-EFFECTS",
+        "003",
+        "The effects of a script (tools, host, path with variable segments folded, method) are its key",
+        (
+            EFFECTS + "test_an_effect_is_read_however_it_is_written",
+            EFFECTS + "test_effects_are_the_same_as_far_as_they_are_known",
+            EFFECTS + "test_any_address_makes_a_short_effect",
+            REGROUP + "test_scripts_with_other_effects_never_meet",
+            REGROUP + "test_the_requests_of_a_run_say_what_the_code_leaves_open",
+        ),
+    ),
+    Requirement(
+        "FOUND-FAMILIES",
+        "003",
+        "Scripts that are written again in other styles are told as one habit, and families do not mix",
+        (
+            FOUND + "test_families_of_rewritten_scripts_are_told",
+            FOUND + "test_mildly_rewritten_scripts_are_told",
+            FOUND + "test_habits_do_not_mix_families",
+            FOUND + "test_a_month_of_one_user_gives_about_as_many_habits_as_there_are_families",
+        ),
+    ),
+    Requirement(
+        "FOUND-LOOK-ALIKES",
+        "003",
+        "Scripts that look alike and do something else stay apart",
+        (FOUND + "test_scripts_that_look_alike_and_do_something_else_stay_apart",),
+    ),
+    Requirement(
+        "FOUND-ANY-WORDING",
+        "003",
+        "An occurrence is compared with the latest different wordings; fragments that it joins are merged",
+        (
+            REGROUP + "test_two_fragments_that_an_occurrence_joins_are_merged",
+            REGROUP + "test_a_merged_habit_keeps_the_id_that_was_told_and_the_other_ids_lead_to_it",
+            REGROUP + "test_two_habits_with_a_neuron_each_stay_two",
+            REGROUP + "test_what_is_kept_of_a_script_is_bounded",
+            REGROUP + "test_of_scripts_that_are_nearly_alike_the_purpose_decides",
+        ),
+    ),
+    Requirement(
+        "FOUND-REGROUP",
+        "003",
+        "Documents of an older format or rule are grouped again, and keep what was told and which neuron came of them",
+        (
+            REGROUP + "test_documents_of_the_first_format_are_regrouped_and_keep_what_was_decided",
+            REGROUP + "test_many_old_documents_are_regrouped_a_few_at_a_time",
+            REGROUP + "test_a_sketch_of_another_rule_is_taken_again_from_the_wordings",
+        ),
+    ),
+    Requirement(
+        "FOUND-INDEX",
+        "003",
+        "A script is recognised among thousands without being compared with all of them",
+        (
+            INDEX + "test_a_script_is_found_among_thousands_and_compared_with_few",
+            INDEX + "test_what_is_dropped_or_replaced_is_not_found",
+        ),
+    ),
+)
