@@ -16,6 +16,7 @@ from .fingerprint_tree import FUNCTIONS, Node
 MAX_MARKS = 48
 MAX_MARK_CHARS = 100
 MAX_WALK = 200
+MAX_HAS = 12
 _CALLED = {
     "toUpperCase": "case upper",
     "toLocaleUpperCase": "case upper",
@@ -74,6 +75,7 @@ class Marks:
     def __init__(self, names: Names) -> None:
         self._names = names
         self._found: dict[str, None] = {}
+        self._has = 0
         self.roles = Roles(names, self._add)
 
     def found(self) -> list[str]:
@@ -98,6 +100,12 @@ class Marks:
 
     def unit(self, name: str) -> None:
         self._add(f"{_UNIT}{name}")
+
+    def has(self, name: str) -> None:
+        """A member that is read at all: it tells whether two scripts work with the same data."""
+        if self._has < MAX_HAS:
+            self._has += 1
+            self._add(f"has {name}")
 
     def member(self, name: str) -> None:
         self._add(f"member {name}")

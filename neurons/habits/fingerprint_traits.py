@@ -102,6 +102,7 @@ class Traits:
                 self._counts[f"member {name}"] = 1
                 if name not in self._owners:
                     self._marks.member(name)
+            self._marks.has(name)
             self._say(name)
 
     def _count(self, *traits: str) -> None:

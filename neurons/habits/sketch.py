@@ -38,6 +38,9 @@ _QUESTIONS = """
     what how much many which from for and our your with this are is there have does give tell list show two few the
 """
 _ASKING = STOP_WORDS | frozenset(_QUESTIONS.split())
+_NONE: frozenset[str] = frozenset()
+_NEVER = frozenset({"has"})
+_ROLES = frozenset({"by", "on", "order", "sum", "gives"})
 _ALIKE_REGEXES = 0.65
 
 
@@ -171,8 +174,13 @@ def _said_alike(a: frozenset[str], b: frozenset[str]) -> float:
 
 def differ(a: Sketch, b: Sketch) -> bool:
     """Whether each has a mark of one group that the other lacks, such as `sort asc` and `sort desc`."""
-    others = b.grouped
-    return any(group in others and _clash(group, marks, others[group]) for group, marks in a.grouped.items())
+    mine, others = a.grouped, b.grouped
+    # Other members play the roles of data that is other data: then a name is a parameter.
+    ignored = _NEVER if mine.get("has", _NONE) & others.get("has", _NONE) else _NEVER | _ROLES
+    return any(
+        group in others and group not in ignored and _clash(group, marks, others[group])
+        for group, marks in mine.items()
+    )
 
 
 def _grouped(marks: Iterable[str]) -> dict[str, frozenset[str]]:
