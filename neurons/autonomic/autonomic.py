@@ -277,8 +277,9 @@ class Autonomic:
         if isinstance(admitted, Drop):
             self._queue.dropped[admitted] += 1
             return False
+        is_given = self._give(signal, admitted, only)
         self._wake_for(signal)
-        return self._give(signal, admitted, only)
+        return is_given
 
     def _send(self, office: PostOffice, signal: Signal) -> bool:
         """Send a signal to the process that runs the neurons."""
@@ -442,9 +443,9 @@ class Autonomic:
             self._office.nudge()
         for number, held in enumerate(left, 1):
             if self._state is LayerState.LEADING:
+                self._give(held.signal, held.admitted)
                 if not held.wakes:
                     self._wake_for(held.signal)
-                self._give(held.signal, held.admitted)
             else:
                 self._queue.dropped[Drop.KILLED] += 1
             if number % PASSED_AT_ONCE == 0:
