@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from .console import ConsoleChannel, how_to_decide, line_of, set_in
     from .desktop import DesktopChannel, desktop_command
     from .owner_facts import energy_a_day
-    from .owner_page import HASH_CHARACTERS, HabitSeen, owner_summary, owner_view, title_of
+    from .owner_page import HASH_CHARACTERS, HabitSeen, outcome_line, owner_summary, owner_view, title_of
     from .webhook import WebhookChannel
 else:
     __all__, __getattr__ = lazy_door(
@@ -19,7 +19,7 @@ else:
             "console": "ConsoleChannel how_to_decide line_of set_in",
             "desktop": "DesktopChannel desktop_command",
             "owner_facts": "energy_a_day",
-            "owner_page": "HASH_CHARACTERS HabitSeen owner_summary owner_view title_of",
+            "owner_page": "HASH_CHARACTERS HabitSeen outcome_line owner_summary owner_view title_of",
             "webhook": "WebhookChannel",
         },
     )

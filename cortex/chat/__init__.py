@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .agent import Agent, OutputLost, Wakes, wake_words
     from .console_owner import Asked, ConsoleOwner, ask
     from .dialogue import Dialogue, Prompt
-    from .interrupts import Interrupts, NudgeChannel, Nudged
+    from .interrupts import Interrupts, Nudged
     from .line_history import LineHistory
     from .outputs import ForPeople, ForPrograms, Output
     from .proposal_desk import ProposalDesk
@@ -28,7 +28,7 @@ else:
             "agent": "Agent OutputLost Wakes wake_words",
             "console_owner": "Asked ConsoleOwner ask",
             "dialogue": "Dialogue Prompt",
-            "interrupts": "Interrupts NudgeChannel Nudged",
+            "interrupts": "Interrupts Nudged",
             "line_history": "LineHistory",
             "outputs": "ForPeople ForPrograms Output",
             "setup": "ToolsError endpoint_problem load_toolbox",

@@ -9,10 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING, Self
-
-if TYPE_CHECKING:
-    from neurons import Notice, Outcome
+from typing import Self
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 _NUDGE = signal.SIGUSR1
@@ -88,20 +85,3 @@ class Interrupts:
         # Cleared here, before the exception: a second Ctrl-C may come before the `finally` of `raised` does it.
         self._raises = False
         raise KeyboardInterrupt
-
-
-class NudgeChannel:
-    """Owner channel for a chat: writes nothing, but nudges the prompt so that the dialogue offers the proposal."""
-
-    def __init__(self, nudge: Callable[[], None]) -> None:
-        self._nudge = nudge
-
-    async def notify(self, notice: Notice) -> None:
-        del notice
-        self._nudge()
-
-    async def outcome(self, outcome: Outcome) -> None:
-        """Write what became of a neuron, like the console: there is nothing to decide. Raises ChannelError."""
-        from cortex.channels import ConsoleChannel  # noqa: PLC0415 - a chat seldom has one to tell
-
-        await ConsoleChannel().outcome(outcome)

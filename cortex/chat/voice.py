@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from cortex.channels import line_of
+from cortex.channels import line_of, outcome_line
 
 if TYPE_CHECKING:
-    from neurons import Emitted, Notice, Signal
+    from neurons import Emitted, Notice, Outcome, Signal
 
 MAX_WAITING = 50
 ANSWER_S = 3.0
@@ -42,6 +42,11 @@ class Voice:
 
     async def emitted(self, emitted: Emitted) -> None:
         self._lines.append(line_of(emitted))
+        self._nudge()
+
+    async def outcome(self, outcome: Outcome) -> None:
+        """What became of a neuron is a line, too: there is nothing to decide."""
+        self._lines.append(outcome_line(outcome))
         self._nudge()
 
     async def answer(self, signal: Signal) -> None:

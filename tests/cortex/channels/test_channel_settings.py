@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from cortex.channels import ConsoleChannel, WebhookChannel
-from cortex.chat import NudgeChannel
+from cortex.chat.voice import Voice
 from cortex.commands.chat import _channels
 from cortex.learning.learning import channels_of
+from cortex.learning.owner_outcomes import OutcomeChannel
 from cortex.settings.settings import Settings, explain_settings
-from tests.cortex.channels.hook_server import SECRET
+from neurons import Outcome
+from tests.cortex.channels.hook_server import SECRET, proposal
+
+LINE = "CryptoPrice neuron was stopped: too loud; to look at it: cortex neurons show crypto-price"
 
 
 class Interrupts:
@@ -33,11 +37,15 @@ def test_the_console_can_be_left_out_and_a_webhook_added():
 
 async def test_at_a_prompt_the_question_takes_the_place_of_lines_on_the_console():
     interrupts = Interrupts()
-    [nudging, webhook] = _channels(settings(**WEBHOOK), interrupts)  # type: ignore[arg-type]
-    assert (type(nudging), type(webhook)) == (NudgeChannel, WebhookChannel)
-    await nudging.notify(None)  # type: ignore[arg-type]
+    voice = Voice(interrupts.nudge)
+    [nudging, webhook] = _channels(settings(**WEBHOOK), voice)
+    assert (nudging, type(webhook)) == (voice, WebhookChannel)
+    await voice.notify(None)  # type: ignore[arg-type]
     assert interrupts.nudges == 1
-    assert _channels(settings(console=False), interrupts) == []  # type: ignore[arg-type]
+    assert isinstance(voice, OutcomeChannel)
+    await voice.outcome(Outcome("neuron_stopped", proposal(), 0, "too loud"))
+    assert (interrupts.nudges, voice.take_line()) == (2, LINE)
+    assert _channels(settings(console=False), voice) == []
 
 
 def test_neither_the_address_nor_the_secret_is_shown_by_cortex_config():
