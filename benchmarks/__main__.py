@@ -21,6 +21,7 @@ from sandbox.process.command import find_deno
 
 from .cache import cache
 from .discovery import discovery
+from .functions import functions
 from .habits import habits
 from .kill import kill
 from .looks import looks
@@ -49,7 +50,7 @@ SEQUENTIAL = "let last; for (let i = 0; i < 100; i++) last = await tools.echo({ 
 PARALLEL = "return (await Promise.all(Array.from({ length: 100 }, (_, i) => tools.echo({ i })))).length"
 OTHERS = (
     *(wall, network, files, turn, cache, discovery, mcp),
-    *(redaction, program, looks, signals, storage, neurons, habits, kill, workflows),
+    *(redaction, program, looks, signals, storage, neurons, functions, habits, kill, workflows),
 )
 
 
