@@ -139,7 +139,9 @@ def progress_text(neuron: Neuron, now: float) -> str:
     found = progress(neuron, now)
     seen = f"{_count(trial.counters.signals)} of {trial.min_signals} signals"
     left = "time is up" if found.hours_left <= 0 else f"{_hours(found.hours_left)} left"
-    return f"{found.share * 100:.0f} %, {seen}, {left}"
+    # What is missing when all else is there: it came in a burst.
+    more = f", signals needed in {found.spread_left} more hours" if found.spread_left and not found.signals_left else ""
+    return f"{found.share * 100:.0f} %, {seen}, {left}{more}"
 
 
 def what_now(neuron: Neuron) -> str:

@@ -10,11 +10,10 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from ..contracts import Neuron, NoSuchNeuron, Status
-from ..pipeline import Delivered, noted
+from ..pipeline import Delivered
 from .autonomic_view import LAYER_KEY
 from .outbox import letters_of, with_emissions, with_told, without
 
@@ -227,7 +226,7 @@ class AutonomicStore:
             # is asleep.
             if not neuron.is_awake or neuron.version != one.neuron.version:
                 return neuron
-            done = reduce(noted, one.delivered, neuron)
+            done = self._pipeline.counted(neuron, one.delivered)
             return with_emissions(done.model_copy(update={"state": one.state}), one.held, one.last_emission)
 
         try:

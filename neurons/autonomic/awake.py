@@ -116,6 +116,7 @@ class Awake:
             nerve.is_urgent |= one.has_verdict and not done.has_verdict
 
     def _end(self, nerve: Nerve, why: Drop) -> None:
+        nerve.count_awake(self._around.now(), all_of_it=True)
         nerve.scope.cancel()
         self._around.queue.close(nerve.neuron.id, why)
         if nerve.unwritten:

@@ -43,6 +43,9 @@ _SLACK_S = 30.0
 # Limits over time count in steps of five seconds: deliveries within one step can be merged into one.
 _STEP_S = 5.0
 _MAX_STEPS = 720
+# The time of a trial is written in steps: each write is a write of the whole document.
+_AWAKE_STEP_S = 30.0
+_LONGEST_LEAP_S = 60.0
 # At most this many signals, each of the maximum size, are passed on before other tasks get a turn.
 PASSED_AT_ONCE = 8
 
@@ -103,6 +106,8 @@ class Nerve:
         """Signals are waiting, but there is no energy for them."""
         self.trouble = ""
         """Why it has no process."""
+        self._awake_s = 0.0
+        self._counted_at: float | None = None
         self.scope = anyio.CancelScope()
         self._timeout_s = program_of(neuron, around.settings).timeout_ms / 1000
         self._is_busy = True
@@ -265,8 +270,25 @@ class Nerve:
             self.is_urgent = True
             self._around.urgent(self)
 
+    def count_awake(self, now: float, *, all_of_it: bool = False) -> None:
+        """Count the time for which it has been loaded, on trial. A part that is too short to write waits for more."""
+        since, self._counted_at = self._counted_at, now if self.is_open else None
+        trial = self.neuron.trial
+        if self.neuron.status is not Status.TRIAL or trial is None:
+            return
+        if since is not None:
+            # A leap is a machine that slept, or a clock that was set: nothing ran meanwhile.
+            self._awake_s += max(0.0, min(now - since, _LONGEST_LEAP_S))
+        if self._awake_s and (
+            all_of_it or self._awake_s >= min(_AWAKE_STEP_S, (trial.ends_at - trial.started_at) / 10)
+        ):
+            delivered, self._awake_s = Delivered(at=now, awake_s=self._awake_s), 0.0
+            self.neuron = noted(self.neuron, delivered)
+            self.unwritten = with_one_more(self.unwritten, delivered)
+
     def judge(self, now: float) -> None:
         """Decide whether the neuron goes on. Also called without a signal: a trial ends with time, too."""
+        self.count_awake(now)
         if isinstance(self.verdict, Failed) or self._is_settling:
             return
         before, self.verdict = self.verdict, verdict(self.neuron, now, self._around.settings.trial)
@@ -385,4 +407,5 @@ def _added(before: Delivered, new: Delivered) -> Delivered:
         restarts=before.restarts + new.restarts,
         cpu_ms=before.cpu_ms + new.cpu_ms,
         last_error=new.last_error or before.last_error,
+        awake_s=before.awake_s + new.awake_s,
     )

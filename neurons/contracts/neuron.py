@@ -229,6 +229,12 @@ class Trial(Part):
     """The trial does not end before this time."""
     min_signals: int
     counters: Counters = Field(default_factory=Counters)
+    awake_s: float = 0.0
+    """How long it was loaded and running: while no program runs neurons, nothing is tried."""
+    hours: tuple[int, ...] = ()
+    """The hours in which it was given signals, counted from 1970; no more of them than it needs."""
+    seal: str = ""
+    """HMAC over what was counted, with the key of the home; empty while nothing is."""
 
 
 class ScenarioResult(Part):

@@ -17,13 +17,15 @@ from typing import Any
 
 from sandbox import FileLock, LockBusy, move_aside, private_folder, read_private, replace_file
 
-from ..contracts import Approval, FileGrant, Neuron, StorageError
+from ..contracts import Approval, FileGrant, Neuron, Status, StorageError
 from .hashes import about_hash, canonical, code_hash, policy_hash
+from .trial import is_uncounted
 
 log = logging.getLogger("motor_cortex")
 
 KEY_FILE = "approval.key"
 KEY_BYTES = 32
+EDITED_COUNTS = "what its trial has counted was changed by hand, or by another program"
 CHANGED_BY_HAND = "its document was changed by hand, or by another program"
 
 
@@ -97,6 +99,25 @@ class ApprovalKey:
     def is_sealed(self, neuron: Neuron) -> bool:
         return _same(self._seal(neuron), neuron.seal)
 
+    def counted(self, neuron: Neuron) -> Neuron:
+        """The neuron with the cortex's seal on what its trial has counted."""
+        if neuron.trial is None:
+            return neuron
+        return neuron.model_copy(update={"trial": neuron.trial.model_copy(update={"seal": self._of_counts(neuron)})})
+
+    def is_counted(self, neuron: Neuron) -> bool:
+        """Whether the cortex itself has counted what its trial says; true when nothing is counted."""
+        trial = neuron.trial
+        if trial is None or neuron.status is not Status.TRIAL:
+            return True
+        return is_uncounted(trial) if not trial.seal else _same(self._of_counts(neuron), trial.seal)
+
+    def _of_counts(self, neuron: Neuron) -> str:
+        trial = neuron.trial
+        assert trial is not None
+        counted = [trial.started_at, trial.awake_s, list(trial.hours), trial.counters.model_dump(mode="json")]
+        return self._mac("counts", [neuron.id, neuron.version, *counted])
+
     def _seal(self, neuron: Neuron) -> str:
         trial, request = neuron.trial, neuron.request
         facts = [
@@ -150,7 +171,9 @@ def why_not_awake(neuron: Neuron, key: ApprovalKey) -> str | None:
     reason = why_not_approved(neuron, key)
     if reason is None and not key.is_sealed(neuron):
         reason = CHANGED_BY_HAND
-    return reason
+    # Counts without a seal are of an earlier version, and do not count; a wrong one is no accident.
+    is_edited = neuron.trial is not None and bool(neuron.trial.seal) and not key.is_counted(neuron)
+    return EDITED_COUNTS if reason is None and is_edited else reason
 
 
 def _with(files: FileGrant | None) -> list[Any]:

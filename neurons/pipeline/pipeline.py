@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from ..contracts import (
@@ -29,7 +30,7 @@ from .lifecycle import Event, changed
 from .proposal import Proposal, free_id
 from .recorded import facts_of, was_disabled, why_not_as_recorded
 from .store import NeuronStore
-from .trial import Delivered, Failed, Going, Passed, noted, verdict
+from .trial import Delivered, Failed, Going, Passed, noted, uncounted, verdict
 
 if TYPE_CHECKING:
     from ..habits import Fingerprint
@@ -138,19 +139,30 @@ class Pipeline:
         def add(neuron: Neuron) -> Neuron:
             if not neuron.is_awake or version not in {None, neuron.version}:
                 return neuron
-            neuron = noted(neuron, delivered)
+            neuron = self.counted(neuron, [delivered])
             return neuron if state is None else neuron.model_copy(update={"state": dict(state)})
 
         neuron = self.store.change(neuron_id, add, through=False)
         is_going = isinstance(verdict(neuron, self._now(), self._settings.trial), Going)
         return neuron if is_going else self.judge_trial(neuron_id)
 
+    def counted(self, neuron: Neuron, delivered: Sequence[Delivered]) -> Neuron:
+        """The neuron with more counted, under a seal. What somebody else has counted stays as it is: the neuron goes to
+        quarantine for it when it is next looked at."""
+        if neuron.trial is not None and neuron.trial.seal and not self._key.is_counted(neuron):
+            return neuron
+        return self._key.counted(reduce(noted, delivered, self._own(neuron)))
+
+    def _own(self, neuron: Neuron) -> Neuron:
+        """The neuron without counts that the cortex has not sealed."""
+        return neuron if self._key.is_counted(neuron) else uncounted(neuron)
+
     def judge_trial(self, neuron_id: str) -> Neuron:
         """Judge the neuron: unchanged, active when its trial is over, or disabled with the reason."""
 
         def judge(neuron: Neuron) -> Neuron:
             now = self._now()
-            match verdict(neuron, now, self._settings.trial):
+            match verdict(self._own(neuron), now, self._settings.trial):
                 case Failed(reason):
                     return changed(neuron, Event.DISABLE, at=now, by=CORTEX, reason=reason)
                 case Passed():
@@ -245,7 +257,7 @@ class Pipeline:
         awake = [one for one in self.store.load_all() if one.is_awake and one.kind == kind]
         # Read after the documents: a change is recorded first, so that no document is ahead of what is read here.
         changes = self._changes() if awake else {}
-        awake = [one for one in awake if self._is_whole(one, changes)]
+        awake = [self._own(one) for one in awake if self._is_whole(one, changes)]
         return sorted(awake, key=lambda one: (one.status is not Status.ACTIVE, one.approvals[0].at, one.id))
 
     def _wake(self, neuron_id: str, decide: Callable[[Neuron], Neuron]) -> Neuron:

@@ -17,6 +17,9 @@ _MINUTE_STEP_S = 5
 # With fewer signals than this, a share of errors says nothing.
 MIN_FOR_SHARE = 20
 MAX_ERROR_TEXT = 300
+# Signals must come in this share of the hours of a trial, and in at most so many: a burst at its end proves nothing.
+SPREAD_SHARE = 0.25
+MAX_SPREAD_HOURS = 48
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,8 @@ class Delivered:
     restarts: int = 0
     cpu_ms: float = 0.0
     last_error: str = ""
+    awake_s: float = 0.0
+    """How long it was loaded and running since the last time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +65,12 @@ class Progress:
     """How far a trial is."""
 
     hours_left: float
+    """In which it has to be awake."""
     signals_left: int
     share: float
-    """Progress from 0 to 1: of time or of signals, whichever is further behind."""
+    """Progress from 0 to 1: of time, of signals or of hours with signals, whichever is furthest behind."""
+    spread_left: int = 0
+    """In how many further hours there have to be signals."""
 
 
 def begun(neuron: Neuron, now: float, settings: TrialSettings) -> Neuron:
@@ -76,7 +84,7 @@ def noted(neuron: Neuron, delivered: Delivered) -> Neuron:
     """The neuron with the batch added to its counts. A neuron that is not awake is returned unchanged."""
     watch = _watched(neuron.watch, delivered)
     if neuron.status is Status.TRIAL and neuron.trial is not None:
-        trial = neuron.trial.model_copy(update={"counters": _counted(neuron.trial.counters, delivered)})
+        trial = _tried(neuron.trial, delivered)
         return neuron.model_copy(update={"trial": trial, "watch": watch})
     if neuron.status is Status.ACTIVE:
         return neuron.model_copy(update={"counters": _counted(neuron.counters, delivered), "watch": watch})
@@ -93,7 +101,8 @@ def verdict(neuron: Neuron, now: float, settings: TrialSettings) -> Verdict:
     trial = neuron.trial
     if neuron.status is not Status.TRIAL or trial is None:
         return Going()
-    is_over = now >= trial.ends_at and trial.counters.signals >= trial.min_signals
+    left = progress(neuron, now)
+    is_over = left.hours_left <= 0 and left.signals_left == 0 and left.spread_left == 0
     return Passed() if is_over else Going()
 
 
@@ -102,11 +111,44 @@ def progress(neuron: Neuron, now: float) -> Progress:
     trial = neuron.trial
     if neuron.status is not Status.TRIAL or trial is None:
         return Progress(0.0, 0, 1.0)
-    left_s = max(0.0, trial.ends_at - now)
+    length_s = trial.ends_at - trial.started_at
+    # A function is called and not kept awake: its calls say that there was somebody to try it.
+    asleep_s = length_s - trial.awake_s if neuron.kind == "neuron" else 0.0
+    left_s = max(0.0, trial.ends_at - now, asleep_s)
     signals_left = max(0, trial.min_signals - trial.counters.signals)
-    of_time = 1 - min(1.0, left_s / max(trial.ends_at - trial.started_at, 1e-9))
+    spread_left = max(0, spread(trial) - len(trial.hours))
+    of_time = 1 - min(1.0, left_s / max(length_s, 1e-9))
     of_signals = 1 - signals_left / max(trial.min_signals, 1)
-    return Progress(left_s / HOUR_S, signals_left, min(of_time, of_signals))
+    of_spread = 1 - spread_left / max(spread(trial), 1)
+    return Progress(left_s / HOUR_S, signals_left, min(of_time, of_signals, of_spread), spread_left)
+
+
+def spread(trial: Trial) -> int:
+    """In how many different hours there have to be signals."""
+    hours = int((trial.ends_at - trial.started_at) / HOUR_S * SPREAD_SHARE)
+    return min(max(1, hours), MAX_SPREAD_HOURS, max(1, trial.min_signals))
+
+
+def uncounted(neuron: Neuron) -> Neuron:
+    """The neuron at the beginning of its trial: nothing is counted."""
+    if neuron.trial is None:
+        return neuron
+    fresh = {"counters": Counters(), "awake_s": 0.0, "hours": (), "seal": ""}
+    return neuron.model_copy(update={"trial": neuron.trial.model_copy(update=fresh)})
+
+
+def is_uncounted(trial: Trial) -> bool:
+    return trial.counters == Counters() and not trial.awake_s and not trial.hours
+
+
+def _tried(trial: Trial, delivered: Delivered) -> Trial:
+    hours = trial.hours
+    if delivered.signals and len(hours) < spread(trial) and (hour := int(delivered.at // HOUR_S)) not in hours:
+        hours = (*hours, hour)
+    awake_s = trial.awake_s + max(0.0, _finite(delivered.awake_s))
+    return trial.model_copy(
+        update={"counters": _counted(trial.counters, delivered), "awake_s": awake_s, "hours": hours}
+    )
 
 
 def within_limit(neuron: Neuron, delivered: Delivered, settings: TrialSettings) -> int:

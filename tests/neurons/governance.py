@@ -103,8 +103,18 @@ class Governed(Pipeline):
     def active(self, **changes: Any) -> Neuron:
         """After a trial without a fault."""
         neuron = self.in_trial(**changes)
-        self.clock.forward(hours=self.settings.trial.min_hours)
-        return self.deliver(neuron.id, Delivered(at=self.clock(), signals=self.settings.trial.min_signals))
+        return self.tried(neuron)
+
+    def tried(self, neuron: Neuron) -> Neuron:
+        """After its trial, in which it was awake all the time and given signals in each hour."""
+        hours, signals = self.settings.trial.min_hours, self.settings.trial.min_signals
+        steps = max(1, round(hours))
+        for step in range(steps):
+            self.clock.forward(hours=hours / steps)
+            given = signals // steps + (step < signals % steps)
+            tried = Delivered(at=self.clock(), signals=given, awake_s=hours / steps * HOUR_S + 0.001)
+            neuron = self.deliver(neuron.id, tried)
+        return neuron
 
 
 def proposal(**changes: Any) -> Proposal:

@@ -13,6 +13,9 @@ SPENT = "tests/sandbox/resident/test_spent.py::"
 RESTORED = "tests/neurons/pipeline/test_restored.py::"
 CHANGES = "tests/cortex/audit/test_neuron_changes.py::"
 ALIVE = "tests/cortex/learning/test_learning_alive.py::"
+TRIAL = "tests/neurons/pipeline/test_trial.py::"
+COUNTS = "tests/neurons/pipeline/test_counts.py::"
+NERVE = "tests/neurons/autonomic/test_nerve.py::"
 HOSTILE = "tests/sandbox/resident/test_resident_hostile.py::"
 
 REQUIREMENTS = (
@@ -85,6 +88,23 @@ REQUIREMENTS = (
             CHANGES + "test_what_was_kept_for_another_log_is_not_believed",
             CHANGES + "test_a_log_that_was_replaced_is_read_anew",
             ALIVE + "test_a_whole_state_that_is_put_back_wakes_nothing_that_was_disabled",
+        ),
+    ),
+    Requirement(
+        "TRIAL-AWAKE",
+        "learning",
+        "A trial takes the time for which the neuron was loaded, and signals in a quarter of its hours: neither a process "
+        "that is closed nor a burst of signals ends one. What was counted is sealed",
+        (
+            TRIAL + "test_a_trial_that_was_slept_through_is_not_over",
+            TRIAL + "test_signals_in_a_burst_do_not_end_a_trial",
+            TRIAL + "test_the_hours_with_signals_that_it_takes_go_by_the_length_of_the_trial",
+            TRIAL + "test_a_function_is_tried_by_its_calls_and_is_not_kept_awake",
+            TRIAL + "test_progress_says_what_is_left",
+            COUNTS + "test_counts_that_were_edited_lead_back_to_quarantine",
+            COUNTS + "test_counts_without_a_seal_count_for_nothing",
+            COUNTS + "test_counts_are_sealed_with_every_batch_and_a_trial_without_a_fault_ends",
+            NERVE + "test_a_trial_counts_the_time_for_which_the_layer_was_open",
         ),
     ),
 )

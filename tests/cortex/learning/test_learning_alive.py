@@ -31,6 +31,8 @@ pytestmark = pytest.mark.deno
 def _soon(monkeypatch):
     """What a process does every two seconds it does at once."""
     monkeypatch.setattr("neurons.quarantine.queue.LOOK_S", 0.1)
+    # A clock that is moved by an hour is no machine that slept for it.
+    monkeypatch.setattr("neurons.autonomic.nerve._LONGEST_LEAP_S", 3_600)
 
 
 BUDGET = EnergySettings(cost_isolated=0, cost_network=0)
@@ -90,6 +92,13 @@ class Life:
         for number in range(times):
             cortex.autonomic.emit("door_opened", {"number": number})
         await cortex.autonomic.idle()
+
+    async def day(self, cortex: MotorCortex) -> None:
+        """A day in which it is awake, with one door in each hour."""
+        for _ in range(24):
+            self.clock.forward(hours=1)
+            await self.open_doors(cortex)
+            await cortex.autonomic.refresh()
 
     def heard(self, type_: str) -> list[Any]:
         return [signal.data for signal in self.signals if signal.type == type_]
@@ -161,10 +170,9 @@ async def test_from_a_script_that_comes_back_to_a_neuron_that_answers_without_a_
             await until(lambda: bool(life.told.notices))
             assert [notice.title for notice in life.told.notices] == ["Agent wants to learn: CryptoPrice neuron"]
             await life.approve(cortex, neuron)
-            await life.open_doors(cortex, 50)
+            await life.open_doors(cortex, 27)
             assert cortex.learning.store.get("crypto-price").status is Status.TRIAL
-            life.clock.forward(hours=24)
-            await life.open_doors(cortex)
+            await life.day(cortex)
             await until(lambda: cortex.learning.store.get("crypto-price").status is Status.ACTIVE)
             assert life.heard("crypto_price_change")[:2] == [{"usd": 103}, {"usd": 105}]
             await until(lambda: bool(cortex.memory.recent()))
@@ -180,8 +188,9 @@ async def test_an_active_neuron_is_there_again_after_a_restart_with_its_state(tm
     life = Life(tmp_path)
     async with life.cortex() as cortex:
         await life.approve(cortex, await life.propose(cortex, COUNTER))
-        await life.open_doors(cortex, 50)
-        life.clock.forward(hours=25)
+        await life.open_doors(cortex, 26)
+        await life.day(cortex)
+        life.clock.forward(hours=1)
         await life.open_doors(cortex)
         await until(lambda: cortex.learning.store.get("counter").status is Status.ACTIVE)
     async with life.cortex() as cortex:

@@ -10,10 +10,12 @@ import anyio.lowlevel
 import pytest
 
 from neurons import Status
+from neurons.autonomic.autonomic_view import NerveState
 from neurons.autonomic.nerve import over_budget, with_one_more
 from neurons.contracts import CostSettings, cost_of
 from neurons.pipeline.trial import Delivered
 from sandbox import BatchAnswer, SignalAnswer, Work
+from tests.neurons.governance import HOUR_S
 from tests.neurons.layer import FREE, Layer, one, settled, until
 
 
@@ -122,39 +124,83 @@ async def test_a_neuron_is_told_apart_from_its_neighbours():
 # Verdicts
 
 
+@pytest.fixture
+def long_steps(monkeypatch):
+    """A clock that is moved by an hour is no machine that slept for it."""
+    monkeypatch.setattr("neurons.autonomic.nerve._LONGEST_LEAP_S", HOUR_S)
+
+
+async def hours_pass(layer, autonomic, hours, ticks):
+    for _ in range(hours):
+        for _ in range(ticks):
+            autonomic.emit("tick")
+        await settled(autonomic)
+        layer.clock.forward(hours=1)
+        await settled(autonomic)
+
+
+@pytest.mark.usefixtures("long_steps")
 async def test_a_trial_of_a_day_and_fifty_signals_ends_with_an_active_neuron_and_a_learned_skill():
     layer = Layer(count)
     neuron = layer.trial()
     async with layer.open() as autonomic:
-        for _ in range(50):
-            autonomic.emit("tick")
-        await settled(autonomic)
+        await until(lambda: one(autonomic, neuron).state is NerveState.AWAKE)
+        await hours_pass(layer, autonomic, 23, 3)
         assert layer.document(neuron).status is Status.TRIAL
-        layer.clock.forward(hours=23.9)
-        await settled(autonomic)
-        assert layer.document(neuron).status is Status.TRIAL
-        layer.clock.forward(hours=0.1)
-        await settled(autonomic)
+        await hours_pass(layer, autonomic, 2, 0)
         assert layer.document(neuron).status is Status.ACTIVE
         assert layer.skills.names == ["CryptoPrice"]
         autonomic.emit("tick")
         await settled(autonomic)
     assert len(layer.residents.opened) == 1
     found = layer.document(neuron)
-    assert (found.state, found.counters.signals) == ({"seen": 51}, 1)
+    assert (found.state, found.counters.signals) == ({"seen": 70}, 1)
 
 
+async def test_a_trial_that_is_slept_through_is_not_over_when_a_burst_comes():
+    layer = Layer(count)
+    neuron = layer.trial()
+    for _ in range(3):
+        async with layer.open() as autonomic:
+            autonomic.emit("tick")
+            await settled(autonomic)
+        layer.clock.forward(hours=24)
+    async with layer.open() as autonomic:
+        for _ in range(60):
+            autonomic.emit("tick")
+        await settled(autonomic)
+        layer.clock.forward(hours=24)  # as a machine that slept while it was open
+        await settled(autonomic)
+    found = layer.document(neuron)
+    assert (found.status, found.trial.counters.signals) == (Status.TRIAL, 63)
+    assert found.trial.awake_s <= 60
+
+
+async def test_a_trial_counts_the_time_for_which_the_layer_was_open():
+    layer = Layer(count)
+    neuron = layer.trial()
+    for round_ in (1, 2):
+        async with layer.open() as autonomic:
+            await until(lambda autonomic=autonomic: one(autonomic, neuron).state is NerveState.AWAKE)
+            await settled(autonomic)
+            for _ in range(10):
+                layer.clock.forward(seconds=31)
+                await settled(autonomic)
+            # Written by then: a process that is killed loses no more than the last step.
+            assert layer.document(neuron).trial.awake_s >= round_ * 250
+        layer.clock.forward(hours=9)
+    assert layer.document(neuron).trial.awake_s <= 2 * 10 * 31
+
+
+@pytest.mark.usefixtures("long_steps")
 async def test_a_day_without_signals_ends_no_trial():
     layer = Layer(count)
     neuron = layer.trial()
     async with layer.open() as autonomic:
-        layer.clock.forward(hours=1000)
-        autonomic.emit("tick")
-        await settled(autonomic)
+        await until(lambda: one(autonomic, neuron).state is NerveState.AWAKE)
+        await hours_pass(layer, autonomic, 30, 0)
         assert layer.document(neuron).status is Status.TRIAL
-        for _ in range(49):
-            autonomic.emit("tick")
-        await settled(autonomic)
+        await hours_pass(layer, autonomic, 6, 9)
         assert layer.document(neuron).status is Status.ACTIVE
 
 

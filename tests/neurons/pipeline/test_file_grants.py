@@ -8,7 +8,6 @@ import pytest
 
 from neurons import ApprovalKey, FileGrant, Neuron, Refused, Status, granted_files, why_not_awake
 from neurons.contracts.program import file_need
-from neurons.pipeline.trial import Delivered
 from tests.neurons.governance import KEY, Governed, report_of, shown
 
 FOLDER = FileGrant(folder="/srv/shop")
@@ -41,8 +40,7 @@ def test_a_grant_is_read_only_by_default_and_holds_for_the_approved_neuron():
 def test_a_grant_lasts_from_the_trial_into_active_life():
     pipeline = Governed()
     neuron = granted(pipeline)
-    pipeline.clock.forward(hours=pipeline.settings.trial.min_hours)
-    neuron = pipeline.deliver(neuron.id, Delivered(at=pipeline.clock(), signals=pipeline.settings.trial.min_signals))
+    neuron = pipeline.tried(neuron)
     assert neuron.status is Status.ACTIVE
     assert pipeline.granted(neuron.id) == FOLDER
 
@@ -141,9 +139,8 @@ def test_an_older_approval_with_a_folder_that_is_put_back_is_worth_nothing():
     assert granted_files(edited) == FOLDER, "the document says so"
     assert why_not_awake(edited, KEY) is not None
     # Not even by the decision that comes next, which would seal the document anew.
-    pipeline.clock.forward(hours=pipeline.settings.trial.min_hours)
     with pytest.raises(Refused, match="changed by hand"):
-        pipeline.deliver(awake.id, Delivered(at=pipeline.clock(), signals=pipeline.settings.trial.min_signals))
+        pipeline.tried(awake)
     assert pipeline.granted(awake.id) is None
     assert pipeline.awake() == []
 

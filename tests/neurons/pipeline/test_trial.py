@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from neurons import DeferredStorage, Neuron, Status, StorageError, progress
 from neurons.contracts.settings import TrialSettings
-from neurons.pipeline.trial import Delivered, Failed, Going, Passed, noted, verdict
+from neurons.pipeline.trial import Delivered, Failed, Going, Passed, Progress, noted, spread, verdict
 from tests.neurons.governance import HOUR_S, START, Governed
 
 SETTINGS = TrialSettings()
@@ -30,13 +30,54 @@ def fine(at: float, signals: int = 1) -> Delivered:
     return Delivered(at=at, signals=signals, emitted=signals, energy=0.001 * signals, cpu_ms=0.2 * signals)
 
 
+def awake(hours: float, *, at: float = START) -> Delivered:
+    return Delivered(at=at, awake_s=hours * HOUR_S)
+
+
+def spread_out(hours: int, signals: int) -> list[Delivered]:
+    """So many signals in each of so many hours, in which it was awake."""
+    return [replace(fine(START + n * HOUR_S + 1, signals), awake_s=HOUR_S) for n in range(hours)]
+
+
 def test_a_trial_takes_a_day_and_fifty_signals():
     neuron = in_trial()
     day = START + 24 * HOUR_S
-    enough = after(neuron, fine(START + 1, 50))
-    assert verdict(after(neuron, fine(START + 1, 49)), day, SETTINGS) == Going()
+    enough = after(neuron, *spread_out(24, 2), fine(day - 10, 2))
+    assert verdict(after(neuron, *spread_out(24, 2), fine(day - 10, 1)), day, SETTINGS) == Going()
     assert verdict(enough, day - 1, SETTINGS) == Going()
     assert verdict(enough, day, SETTINGS) == Passed()
+
+
+def test_a_trial_that_was_slept_through_is_not_over():
+    neuron = in_trial()
+    later = START + 25 * HOUR_S
+    assert verdict(after(neuron, fine(later, 50)), later, SETTINGS) == Going()
+    assert verdict(after(neuron, *spread_out(23, 3)), later, SETTINGS) == Going()
+    assert verdict(after(neuron, *spread_out(23, 3), awake(1)), later, SETTINGS) == Passed()
+
+
+def test_signals_in_a_burst_do_not_end_a_trial():
+    neuron = after(in_trial(), awake(24))
+    day = START + 24 * HOUR_S
+    assert verdict(after(neuron, Delivered(at=day, signals=1_000)), day, SETTINGS) == Going()
+    assert verdict(after(neuron, *(fine(START + n * HOUR_S, 10) for n in range(5))), day, SETTINGS) == Going()
+    assert verdict(after(neuron, *(fine(START + n * HOUR_S, 10) for n in range(6))), day, SETTINGS) == Passed()
+
+
+@pytest.mark.parametrize(("hours", "signals", "expected"), [(24, 50, 6), (24, 3, 3), (0.01, 1, 1), (1000, 500, 48)])
+def test_the_hours_with_signals_that_it_takes_go_by_the_length_of_the_trial(hours, signals, expected):
+    neuron = Governed(trial={"min_hours": hours, "min_signals": signals}).in_trial()
+    assert spread(neuron.trial) == expected
+    many = after(neuron, *spread_out(100, 9))
+    assert len(many.trial.hours) == expected
+
+
+def test_a_function_is_tried_by_its_calls_and_is_not_kept_awake():
+    neuron = in_trial().model_copy(update={"kind": "function"})
+    calls = [fine(START + n * HOUR_S, 10) for n in range(6)]
+    assert verdict(after(neuron, *calls), START + 24 * HOUR_S, SETTINGS) == Passed()
+    assert verdict(after(neuron, *calls), START + 23 * HOUR_S, SETTINGS) == Going()
+    assert verdict(after(neuron, fine(START + HOUR_S, 60)), START + 24 * HOUR_S, SETTINGS) == Going()
 
 
 def test_signals_alone_do_not_end_a_trial_and_neither_does_time():
@@ -163,11 +204,13 @@ def test_times_from_a_wrong_clock_do_not_count_for_ever():
 
 
 def test_progress_says_what_is_left():
-    neuron = after(in_trial(), fine(START + 1, 40))
+    neuron = after(in_trial(), *spread_out(6, 6), fine(START + 1, 4))
     found = progress(neuron, START + 6 * HOUR_S)
-    assert (found.hours_left, found.signals_left, found.share) == (18, 10, 0.25)
-    assert progress(neuron, START + 48 * HOUR_S).share == pytest.approx(0.8)
-    assert progress(neuron, START + 48 * HOUR_S).hours_left == 0
+    assert (found.hours_left, found.signals_left, found.share, found.spread_left) == (18, 10, 0.25, 0)
+    # Closed since then.
+    assert progress(neuron, START + 48 * HOUR_S).hours_left == 18
+    burst = after(in_trial(), awake(24), fine(START, 50))
+    assert progress(burst, START + 48 * HOUR_S) == Progress(0, 0, pytest.approx(1 / 6), 5)
     done = progress(Governed().active(), START)
     assert (done.hours_left, done.signals_left, done.share) == (0, 0, 1)
 
@@ -199,7 +242,7 @@ def test_a_day_of_signals_makes_an_active_neuron():
     seen = []
     for _ in range(30):
         governed.clock.forward(hours=1)
-        neuron = governed.deliver(neuron.id, fine(governed.clock(), 2))
+        neuron = governed.deliver(neuron.id, replace(fine(governed.clock(), 2), awake_s=HOUR_S))
         seen.append(neuron.status)
     assert seen == [Status.TRIAL] * 24 + [Status.ACTIVE] * 6
     assert governed.audit.events("neuron")[-1] == "neuron consolidate"
@@ -261,10 +304,12 @@ def test_a_neuron_is_disabled_also_while_nothing_can_be_recorded():
 def test_no_neuron_becomes_active_unless_that_is_recorded():
     governed = Governed()
     neuron = governed.in_trial()
-    governed.clock.forward(hours=25)
+    for _ in range(24):
+        governed.clock.forward(hours=1)
+        governed.deliver(neuron.id, replace(fine(governed.clock(), 2), awake_s=HOUR_S))
     governed.audit.broken = "no space left"
     with pytest.raises(OSError, match="no space"):
-        governed.deliver(neuron.id, fine(governed.clock(), 50))
+        governed.deliver(neuron.id, fine(governed.clock(), 2))
     assert governed.store.get(neuron.id).status is Status.TRIAL
     governed.audit.broken = None
     assert governed.judge_trial(neuron.id).status is Status.ACTIVE
@@ -291,6 +336,11 @@ def test_a_failed_verdict_stays_while_it_cannot_be_written():
 def test_signals_of_a_quiet_neuron_are_judged_by_the_clock_alone():
     governed = Governed()
     neuron = governed.in_trial()
-    governed.deliver(neuron.id, fine(governed.clock(), 50))
-    governed.clock.forward(hours=24)
+    for _ in range(10):
+        governed.clock.forward(hours=1)
+        governed.deliver(neuron.id, fine(governed.clock(), 5))
+    governed.deliver(neuron.id, Delivered(at=governed.clock(), awake_s=24 * HOUR_S))
+    governed.clock.forward(hours=13.9)
+    assert governed.judge_trial(neuron.id).status is Status.TRIAL
+    governed.clock.forward(hours=0.2)
     assert governed.judge_trial(neuron.id).status is Status.ACTIVE
