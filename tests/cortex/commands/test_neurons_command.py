@@ -140,7 +140,10 @@ def test_the_progress_of_a_trial_is_shown(shell):
     trial = shell.agent.in_trial()
     shell.agent.clock.at -= 12 * 3600
     begun = shell.agent.in_trial(name="Older")
-    shell.agent.deliver(begun.id, Delivered(at=time.time(), signals=40))
+    for hour in range(8):
+        shell.agent.deliver(begun.id, Delivered(at=time.time() - hour * 3600, signals=5, awake_s=1.5 * 3600))
+    burst = shell.agent.in_trial(name="Burst")
+    shell.agent.deliver(burst.id, Delivered(at=time.time(), signals=50, awake_s=24 * 3600))
     rows = {row["id"]: row["progress"] for row in shell("--json").json}
     assert rows[trial.id]["signalsLeft"] == 50
     assert rows[begun.id] == {
@@ -148,7 +151,9 @@ def test_the_progress_of_a_trial_is_shown(shell):
         "signalsLeft": 10,
         "share": pytest.approx(0.5, abs=0.01),
     }
-    assert "50 %, 40 of 50 signals, 12 h left" in shell("list").out
+    said = shell("list").out
+    assert "50 %, 40 of 50 signals, 12 h left" in said
+    assert "50 of 50 signals, 12 h left, signals needed in 5 more hours" in said
 
 
 def test_json_is_for_programs(shell):
