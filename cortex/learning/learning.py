@@ -46,6 +46,7 @@ from .habit_notes import HabitNotes
 from .learned_functions import LearnedFunctions
 from .neuron_files import NeuronFolders, file_grant
 from .notices import Notices
+from .outcome_notes import OutcomeNotes
 from .owner_outcomes import OwnerOutcomes
 
 if TYPE_CHECKING:
@@ -147,7 +148,9 @@ class Learning:
     async def alive(self, around: Surroundings) -> AsyncIterator[Living]:
         """Notice habits, try neurons and run them, until the block is left."""
         settings = self._settings.neurons
-        notes = Notes([HabitNotes(self.habits, Offers(self.storage, settings.habits, now=self._now), self.drafts.of)])
+        offers = Offers(self.storage, settings.habits, now=self._now)
+        outcomes = OutcomeNotes(self.store, self.storage, now=self._now)
+        notes = Notes([outcomes, HabitNotes(self.habits, offers, self.drafts.of)])
         watch = HabitWatch(self.habits, self.recordings, settings.habits, now=self._now, on_habit=notes.news)
 
         def lent(neuron: Neuron) -> HostTools | None:

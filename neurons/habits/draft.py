@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from sandbox import CodeReader
 
-from .draft_literals import Place, Replaced, places_of, replaced, varying
+from .draft_literals import LiteralPlace, Replaced, places_of, replaced, varying
 from .draft_reading import MAX_LITERALS, MAX_NAME, MAX_NAMES, MAX_TEXT
 from .draft_times import suggested
 from .habit import Habit
@@ -124,7 +124,7 @@ class WordingRead:
     """What the reading process has found in one wording."""
 
     code: str
-    places: Sequence[Place] = ()
+    places: Sequence[LiteralPlace] = ()
     names: frozenset[str] = frozenset()
     returns: bool = True
     last: int | None = None

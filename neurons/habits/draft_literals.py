@@ -19,7 +19,7 @@ _TEXTS = frozenset({"text", "piece"})
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LiteralPlace:
     """A literal of a script, with its place in bytes."""
 
     start: int
@@ -39,7 +39,7 @@ class Replaced:
 
 
 def varying(
-    latest: Sequence[Place], others: Iterable[Sequence[Place]], known: Iterable[Parameter]
+    latest: Sequence[LiteralPlace], others: Iterable[Sequence[LiteralPlace]], known: Iterable[Parameter]
 ) -> dict[int, set[str]]:
     """The places of the latest wording that differ in another one, by index, with all that stood there."""
     found: dict[int, set[str]] = {}
@@ -55,7 +55,7 @@ def varying(
     return found
 
 
-def _pairs(latest: Sequence[Place], other: Sequence[Place]) -> Iterable[tuple[int, Place]]:
+def _pairs(latest: Sequence[LiteralPlace], other: Sequence[LiteralPlace]) -> Iterable[tuple[int, LiteralPlace]]:
     if len(latest) == len(other) and all(
         a.label == b.label and _alike(a, b) for a, b in zip(latest, other, strict=True)
     ):
@@ -69,13 +69,13 @@ def _pairs(latest: Sequence[Place], other: Sequence[Place]) -> Iterable[tuple[in
     ]
 
 
-def _alike(one: Place, other: Place) -> bool:
+def _alike(one: LiteralPlace, other: LiteralPlace) -> bool:
     if one.kind == "data":
         return other.kind == "data" and one.text[:1] == other.text[:1]
     return one.kind == other.kind or {one.kind, other.kind} <= _TEXTS
 
 
-def replaced(code: str, places: Sequence[Place], found: dict[int, set[str]]) -> Replaced:
+def replaced(code: str, places: Sequence[LiteralPlace], found: dict[int, set[str]]) -> Replaced:
     """The code with the places that varied replaced. Those of a host are left: it is part of what is approved."""
     data = code.encode()
     parameters: dict[str, dict[str, Any]] = {}
@@ -100,7 +100,7 @@ def replaced(code: str, places: Sequence[Place], found: dict[int, set[str]]) -> 
     return Replaced(data.decode(errors="replace"), parameters, where)
 
 
-def _part(place: Place, values: set[str]) -> tuple[str, str, str] | None:
+def _part(place: LiteralPlace, values: set[str]) -> tuple[str, str, str] | None:
     """What stays before and after the part that varies, and its label. None if it cannot be told apart."""
     if place.kind not in _TEXTS:
         return "", "", place.label
@@ -139,13 +139,13 @@ def _free(label: str, taken: Iterable[str]) -> str:
     return free
 
 
-def _schema(place: Place) -> dict[str, Any]:
+def _schema(place: LiteralPlace) -> dict[str, Any]:
     if place.kind == "data":
         return {"type": "array" if place.text.startswith("[") else "object"}
     return {"type": _TYPES[place.kind], **({"maxLength": 1_000} if place.kind in _TEXTS else {})}
 
 
-def _expression(place: Place, before: str, after: str, name: str) -> str:
+def _expression(place: LiteralPlace, before: str, after: str, name: str) -> str:
     if place.kind == "piece":
         return f"{before}${{args.{name}}}{after}"
     if place.kind != "text" or not (before or after):
@@ -154,7 +154,7 @@ def _expression(place: Place, before: str, after: str, name: str) -> str:
     return f"`{plain[0]}${{args.{name}}}{plain[1]}`"
 
 
-def places_of(data: Any, code: str) -> list[Place]:
+def places_of(data: Any, code: str) -> list[LiteralPlace]:
     """Check what the reading process has found. Raises ValueError: it has parsed hostile code."""
     size = len(code.encode())
     found, end_before = [], 0
@@ -162,6 +162,6 @@ def places_of(data: Any, code: str) -> list[Place]:
         known = kind in {*_TYPES, "data"} and isinstance(text, str) and isinstance(label, str)
         if not known or not (type(start) is int and type(end) is int and end_before <= start < end <= size):
             raise ValueError(f"not the places of literals: {json.dumps(str(kind))[:40]}")
-        found.append(Place(start, end, kind, text, label))
+        found.append(LiteralPlace(start, end, kind, text, label))
         end_before = end
     return found

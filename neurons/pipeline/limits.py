@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 MAX_REJECTED = 3
 """After this many rejections of one name or one habit, further proposals of it are refused for a while."""
 PENDING = frozenset({Status.QUARANTINE, Status.AWAITING_OWNER})
+_LITERAL = re.compile(r""""[^"\n]*"|'[^'\n]*'|`[^`]*`|\b\d[\w.]*""")
 _OWNER_SAID_NO = frozenset({Event.REJECT.value, Event.DISABLE.value})
 
 
@@ -42,6 +45,7 @@ def check(
             "choose another name"
         )
     _check_same(proposal, neurons)
+    _check_failed(proposal, neurons, found, now - settings.proposals.rejected_days * DAY_S)
     since = now - settings.proposals.rejected_days * DAY_S
     _check_rejected(proposal, neurons, settings, found, since)
     _check_tries(proposal, neurons, habit, since)
@@ -91,6 +95,25 @@ def _check_same(proposal: Proposal, neurons: Iterable[Neuron]) -> None:
         is_there = neuron.status is not Status.DISABLED and policy_hash(neuron.policy) == policy
         if is_there and _squeezed(neuron.code) == squeezed:
             raise Refused(f'neuron "{neuron.name}" has the same code and may do the same; it is {neuron.status.value}')
+
+
+def _check_failed(proposal: Proposal, neurons: Iterable[Neuron], found: Fingerprint | None, since: float) -> None:
+    """Refuse what failed its quarantine, under any name: it would fail again, and each try takes a minute. Code that
+    says something else is another try, and so is one that may do more."""
+    policy = policy_hash(proposal.policy)
+    for neuron in neurons:
+        for line in neuron.history:
+            version = _version_of(neuron, line) if line.event == Event.FAILED.value and line.at > since else None
+            if version is not None and version.policy_hash == policy and _says_the_same(proposal, found, version):
+                raise Refused(f'the same code has failed as "{neuron.name}"{_because(line.reason)}; correct that first')
+
+
+def _says_the_same(proposal: Proposal, found: Fingerprint | None, version: Version) -> bool:
+    """The same but for spacing and names. A shape alone says too little: a corrected text or number keeps it."""
+    if _squeezed(proposal.code) == _squeezed(version.code):
+        return True
+    is_alike = found is not None and bool(version.shape) and found.shape == version.shape
+    return is_alike and Counter(_LITERAL.findall(proposal.code)) == Counter(_LITERAL.findall(version.code))
 
 
 def _check_rejected(

@@ -60,4 +60,11 @@ REQUIREMENTS = (
         "note about it holds no value of the user's",
         ("tests/neurons/habits/test_draft.py::", "tests/cortex/learning/test_drafts.py::"),
     ),
+    Requirement(
+        "NOTE-OUTCOME",
+        "015",
+        "What became of a proposal comes back to the model once, with the reason as data; the same failing code is not "
+        "taken again under another name",
+        ("tests/cortex/learning/test_outcome_notes.py::",),
+    ),
 )

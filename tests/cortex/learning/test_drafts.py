@@ -56,6 +56,28 @@ async def test_what_is_given_takes_the_place_of_the_draft(tmp_path, nothing_left
     assert [schedule.every for schedule in neuron.schedules] == ["2h"]
 
 
+async def test_the_model_hears_once_that_the_owner_has_approved_its_proposal(tmp_path, nothing_left):
+    days = Days(tmp_path)
+    async with days.cortex() as cortex:
+        habit = await the_habit(days, cortex)
+        async with cortex.turn() as turn:
+            await turn.call("core.energy")  # the note of the habit
+            await turn.call(CONSOLIDATE, {"habit": habit, "kind": "neuron"})
+        pipeline = cortex.learning.pipeline
+        with anyio.fail_after(BOUND_S):
+            while not (waiting := pipeline.pending()):
+                await anyio.sleep(0.05)
+        days.day += 1
+        pipeline.approve(waiting[0].id, waiting[0].request.shown_hash[:8])
+        await days.due(cortex)
+        notes = []
+        async with cortex.turn() as turn:
+            for _ in range(4):
+                notes += filter(None, [(await turn.answer("core.energy")).note])
+    assert len(notes) == 1
+    assert "the owner approved it, and it is on trial" in notes[0]
+
+
 async def test_a_name_that_is_taken_gets_a_number(tmp_path, nothing_left):
     days = Days(tmp_path)
     async with days.cortex() as cortex:
