@@ -540,7 +540,9 @@ def test_what_the_owner_disabled_counts_as_rejected_and_what_the_cortex_did_not(
         governed.in_quarantine(name="Other", code=neuron.code)
     other = governed.in_quarantine(name="Second")
     governed.judged(other.id, report_of(other, "it crashed"))
-    governed.in_quarantine(name="Third", code=other.code)
+    with pytest.raises(Refused, match="has failed"):  # not rejected: with other rights it is another try
+        governed.in_quarantine(name="Third", code=other.code)
+    governed.in_quarantine(name="Third", code=other.code, energyBudget=0.5)
 
 
 def test_an_earlier_version_that_was_rejected_counts_too():
