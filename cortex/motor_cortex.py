@@ -277,6 +277,11 @@ class MotorCortex:
         known = () if self._living is None else self._living.functions.functions.known()
         return next((one.function_name for one in known if name in {one.id, one.name}), name)
 
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """The names of the learned functions that code may call now, without `tools.learned.`."""
+        return tuple(tool.name.removeprefix(LEARNED) for tool in self._learned())
+
     async def call_function(self, name: str, arguments: Mapping[str, Any]) -> Any:
         """Call a learned function, by its name in code, and return its result. Its policy, the audit and the energy are
         those of a call by code. Raises ToolError, and RuntimeError while the cortex is not open."""

@@ -15,6 +15,13 @@ class Page:
         self.stream = stream
         self.width = min(terminal_columns(stream), _WIDEST)
         self._rule = "─" if has_symbols(stream) else "-"
+        self._scenes = 0
+
+    def scene(self, title: str, about: str) -> None:
+        """Print the heading of the next scene, with its number, and what to look out for."""
+        self._scenes += 1
+        self.heading(f"{self._scenes}. {title}")
+        self.paragraph(about, "dim")
 
     def heading(self, text: str) -> None:
         """Print a heading below a rule as wide as the page."""

@@ -22,7 +22,7 @@ from cortex.settings import Settings
 from cortex.show import Show
 from sandbox import HostRule, NetworkPolicy, SandboxSettings, data_file
 
-from .lesson import Asker, FastClock, Lesson
+from .lesson import Asker, Doorbell, FastClock, Lesson
 from .page import Page
 from .shop import Shop, price_server
 
@@ -53,6 +53,7 @@ _NEXT = {
 }
 # A placeholder in the file for the server that the demo starts: its port is known only then.
 SERVER = "http://shop.server"
+HABIT = "ID_OF_THE_HABIT"
 
 
 async def tell(sandbox: SandboxSettings, stream: TextIO, asker: Asker | None = None) -> bool:
@@ -63,18 +64,21 @@ async def tell(sandbox: SandboxSettings, stream: TextIO, asker: Asker | None = N
     script expects.
     """
     began, clock, shop, page = time.perf_counter(), FastClock(), Shop(), Page(stream)
+    doorbell = Doorbell()
     with price_server() as server, tempfile.TemporaryDirectory(prefix="motor-cortex-demo-") as folder:
         settings = _settings(sandbox, server, Path(folder) / "home")
-        async with MotorCortex(settings, toolbox=shop.toolbox, now=clock, channels=()) as cortex:
+        async with MotorCortex(settings, toolbox=shop.toolbox, now=clock, channels=(doorbell,)) as cortex:
             page.paragraph("Motor Cortex: an agent with hands, offline", "bold")
             for label, text in _FOREWORD.items():
                 page.row(label, text)
             stage = Stage(cortex, Conversations(Home(settings.home).conversations, now=clock), clock, shop, page)
             asker = Asker(None) if asker is None else asker
-            lesson = Lesson(cortex, clock, page, asker, lambda: stage.count.model_calls)
-            for number, scene in enumerate(load_scenes(server), 1):
-                await stage.play(scene, number, lesson.habit if scene.name == "learning" else None)
-            await lesson.tell(number + 1)
+            lesson = Lesson(cortex, clock, page, asker, doorbell, lambda: stage.count.model_calls)
+            for scene in load_scenes(server):
+                await stage.play(scene, lesson.noticed)
+                if not await lesson.follow(scene.name):
+                    break
+            await lesson.kill()
             verdict = cortex.audit.verify()
             ending(page, stage.count, verdict, cortex.energy.level(), cortex.wall, time.perf_counter() - began)
     return verdict.ok
@@ -124,11 +128,10 @@ class Stage:
     page: Page
     count: Count = field(default_factory=Count)
 
-    async def play(self, scene: Scene, number: int, first: Callable[[], Awaitable[None]] | None = None) -> None:
-        self.page.heading(f"{number}. {scene.title}")
-        self.page.paragraph(scene.about, "dim")
-        if first is not None:
-            await first()
+    async def play(self, scene: Scene, noticed: Callable[[str], Awaitable[str]]) -> None:
+        self.page.scene(scene.title, scene.about)
+        if scene.habit:
+            scene = _about_habit(scene, await noticed(scene.habit))
         given_bytes, read_bytes = self.shop.given_bytes, self.count.read_bytes
         with self.conversations.new() as conversation:
             for turn in scene.turns:
@@ -170,6 +173,11 @@ class Stage:
         finally:
             # End the line: if the demo stops here, the command's message must begin on a new line.
             show.end()
+
+
+def _about_habit(scene: Scene, habit: str) -> Scene:
+    """The scene with the id of the habit where the model names it: it is known only when the habit was noticed."""
+    return Scene.model_validate_json(scene.model_dump_json().replace(HABIT, habit))
 
 
 def saving(given_bytes: int, read_bytes: int) -> str:
@@ -220,6 +228,8 @@ class Scene(_Part):
     title: Annotated[str, Field(min_length=1, max_length=70)]
     about: str
     """What the person who watches should look out for."""
+    habit: str = ""
+    """A word in the purpose of the habit that the model is told of first; empty for a scene without one."""
     turns: Annotated[tuple[SceneTurn, ...], Field(min_length=1)]
 
 

@@ -39,7 +39,11 @@ class HabitNotes:
 
     async def look(self) -> Sequence[Due]:
         untold = await anyio.to_thread.run_sync(self._offers.untold, MAX_DUE)
-        return [Due(habit.id, self._habits.hint(habit, await self._ready(habit))) for habit in untold]
+        return [Due(habit.id, await self.text_of(habit)) for habit in untold]
+
+    async def text_of(self, habit: Habit) -> str:
+        """What the model is told of the habit."""
+        return self._habits.hint(habit, await self._ready(habit))
 
     async def _ready(self, habit: Habit) -> str:
         if self._draft is None:

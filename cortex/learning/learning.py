@@ -137,6 +137,8 @@ class Learning:
         self.habits = Habits(self.storage, settings.neurons.habits, read=self.reader.read, now=now)
         self.draft_reader = DraftReader()
         self.drafts = Drafts(self.habits, self.store, self.draft_reader)
+        offers = Offers(self.storage, settings.neurons.habits, now=now)
+        self.habit_notes = HabitNotes(self.habits, offers, self.drafts.of)
         self.recordings = Recordings(self.storage, settings.neurons.habits, now=now)
 
     def grant(self, folder: Path | str, *, write: bool = False) -> FileGrant:
@@ -148,9 +150,8 @@ class Learning:
     async def alive(self, around: Surroundings) -> AsyncIterator[Living]:
         """Notice habits, try neurons and run them, until the block is left."""
         settings = self._settings.neurons
-        offers = Offers(self.storage, settings.habits, now=self._now)
         outcomes = OutcomeNotes(self.store, self.storage, now=self._now)
-        notes = Notes([outcomes, HabitNotes(self.habits, offers, self.drafts.of)])
+        notes = Notes([outcomes, self.habit_notes])
         watch = HabitWatch(self.habits, self.recordings, settings.habits, now=self._now, on_habit=notes.news)
 
         def lent(neuron: Neuron) -> HostTools | None:

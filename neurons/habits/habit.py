@@ -250,20 +250,25 @@ def forgotten(scripts: Iterable[Script], newest: str, oldest: float, most: int) 
 
 def hint_of(habit: Habit, min_occurrences: int, within_days: float, ready: str = "") -> str:
     """The hint for the model, on one line. It may be shown in another conversation, with another user: it contains
-    nothing that was said or worked with, and no text that could pass for words of the host. `ready` is a sentence about
-    its draft."""
+    nothing that was said or worked with, and no text that could pass for words of the host. `ready` are the
+    sentences about its draft, which has the parameters that differed."""
     reached = ", ".join(name for name in (*habit.tools, *habit.hosts)[:6] if _WORDS.fullmatch(name))
     text = (
         f"You have run much the same script {habit.occurrences} times, at least {min_occurrences} of them within "
         f"{within_days:g} days{f' (it uses {reached})' if reached else ''}. If it will be needed again, propose it "
-        "with core.consolidate as a neuron, which answers signals without you; the owner decides. "
-        f'Name this habit: "habit": "{habit.id}".'
+        "with core.consolidate; the owner decides. "
     )
     if ready:
-        text += f" {ready}"
+        return text + ready
+    text += (
+        "A neuron answers signals and schedules without you, a function is called by code. "
+        f'Name this habit: "habit": "{habit.id}".'
+    )
     if habit.parameters:
         differing = "; ".join(dict.fromkeys(map(_described, habit.parameters[:6])))
-        text += f" What differed from time to time, and would have to come from the signal or the state: {differing}."
+        text += (
+            f" What differed from time to time, and would have to come from the signal or the arguments: {differing}."
+        )
     return text
 
 
