@@ -171,7 +171,7 @@ class Lesson:
                 # A minute at a time: a clock that leaps is that of a machine that slept, and sleep is no trial.
                 self._clock.move_on(1)
                 self._cortex.autonomic.beat()
-                await self._cortex.autonomic.refresh()
+            await self._cortex.autonomic.refresh()
             await self._cortex.autonomic.idle()
         await self._cortex.autonomic.refresh()
 

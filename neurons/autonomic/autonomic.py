@@ -260,6 +260,7 @@ class Autonomic:
         if self._state is LayerState.LEADING:
             for beat in self._heart.due(self._now(), self._account.level):
                 self._let_in(Signal(beat.type, "cortex", beat.data, at=self._now()))
+            self._awake.count_awake()
             self._due += self._timetable.due(self._now())
             if self._due:
                 self._news.set()

@@ -84,6 +84,11 @@ class Awake:
         self._around.queue.close(nerve.neuron.id, Drop.ASLEEP)
         self.route()
 
+    def count_awake(self) -> None:
+        """Count the time that has passed for neurons on trial."""
+        for nerve in self._nerves.values():
+            nerve.count_awake(self._around.now())
+
     def judge(self) -> None:
         for nerve in list(self._nerves.values()):
             nerve.judge(self._around.now())
