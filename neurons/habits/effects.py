@@ -83,7 +83,9 @@ def _is_name(a: list[str], b: list[str], position: int) -> bool:
     if position < 2:
         return False
     if a[position - 1] != b[position - 1]:
-        return position > 2 and _is_many(a[position - 2]) and a[position - 2] == b[position - 2]
+        # `/users/ada/followers` and `/users/*/following` are two things of one user.
+        is_two = UNKNOWN in (a[position - 1], b[position - 1]) or _is_many(a[position]) or _is_many(b[position])
+        return position > 2 and _is_many(a[position - 2]) and a[position - 2] == b[position - 2] and not is_two
     is_followed = position + 1 < len(a) and (
         a[position + 1 :] == b[position + 1 :] or a[position + 2 :] == b[position + 2 :]
     )

@@ -210,6 +210,9 @@ class Effects:
             return self._texts(owner, depth + 1)
         if owner is not None and name == "concat":
             return self._joined([owner, *given], depth)
+        items = self._value(owner) if owner is not None and name == "join" else None
+        if items is not None and items.type == "array" and given and given[0].type == "string":
+            return self._joined([one for item in items.kids for one in (given[0], item)][1:], depth)
         function = self._function(callee)
         found = results(function) if function is not None else ()
         return self._some(text for one in found for text in self._texts(one, depth + 1)) or [UNKNOWN]
@@ -243,7 +246,9 @@ class Effects:
             return [UNKNOWN] if field is None else self._texts(field, depth + 1)
         if key in _PARTS_OF_URL:
             return [UNKNOWN]
-        return self._some(self._members(owner, key, depth + 1)) or [UNKNOWN]
+        static = self._fields.get(key)
+        found = self._members(owner, key, depth + 1)
+        return self._some(found or (self._texts(static, depth + 1) if static is not None else ())) or [UNKNOWN]
 
     def _joined(self, nodes: Iterable[Node], depth: int) -> list[str]:
         texts = [""]
@@ -322,11 +327,25 @@ class Effects:
             name = node.at("name")
             if node.type == "method_definition" and name is not None:
                 self._methods_named[self._names.text(name)] = node
+            if node.type == "class_body":
+                self._know_fields(node)
             left, right = node.at("left"), node.at("right")
             if node.type == "assignment_expression" and left is not None and right is not None:
                 owner = left.at("object")
                 if owner is not None and owner.type == "this":
                     self._fields[self._names.key(left) or ""] = right
+
+    def _know_fields(self, body: Node) -> None:
+        """`base = "https://…"`, and `constructor(private base)`, which sets a member of the same name."""
+        for kid in body.kids:
+            name, value = kid.at("name") or kid.at("property"), kid.at("value")
+            if name is None:
+                continue
+            if kid.type == "public_field_definition" and value is not None:
+                self._fields.setdefault(self._names.text(name), value)
+            elif kid.type == "method_definition" and self._names.text(name) == "constructor":
+                for parameter in parameters(kid):
+                    self._fields.setdefault(self._names.text(parameter), parameter)
 
     def _function(self, callee: Node) -> Node | None:
         """The function or method of the script that is called."""

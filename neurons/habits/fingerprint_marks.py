@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from .fingerprint_names import LITERALS, Names, bare, is_negative, operator
+from .fingerprint_names import LITERALS, REFERENCES, Names, bare, is_negative, operator
 from .fingerprint_roles import Roles, compared
-from .fingerprint_tree import FUNCTIONS, Node
+from .fingerprint_tree import FUNCTIONS, Local, Node
 
 MAX_MARKS = 48
 MAX_MARK_CHARS = 100
@@ -34,6 +34,8 @@ _CALLED = {
     "findLastIndex": "which last",
     "find": "which first",
     "findLast": "which last",
+    "pop": "takes last",
+    "shift": "takes first",
     "toFixed": "round round",
     "json": "reads body",
     "text": "reads body",
@@ -53,6 +55,10 @@ _GLOBALS = {
     "Math.trunc": "round floor",
     "Math.ceil": "round ceil",
     "Math.round": "round round",
+    "parseInt": "parse int",
+    "Number.parseInt": "parse int",
+    "parseFloat": "parse float",
+    "Number.parseFloat": "parse float",
     "JSON.parse": "json parse",
     "JSON.stringify": "json stringify",
     "btoa": "base64 to",
@@ -63,6 +69,14 @@ _GLOBALS = {
 _FLIPPED = {"<": ">", ">": "<", "==": "==", "!=": "!="}
 _NEGATED = {"<": ">", ">": "<", "==": "!=", "!=": "=="}
 _ORDER = {"op:<": "<", "op:<=": "<", "op:>": ">", "op:>=": ">", "op:==": "==", "op:!=": "!="}
+_EXACT = {
+    (f"op:{way}", wanted): way if wanted else other
+    for one, two in (("<", ">="), (">", "<="))
+    for way, other in ((one, two), (two, one))
+    for wanted in (True, False)
+}
+_SORTS = frozenset({"sort", "toSorted"})
+_INEQUALITIES = frozenset(kind for kind, _ in _EXACT)
 _FOLDS = {"op:+": "+", "op:-": "-", "op:*": "*"}
 _UNIT = "unit "
 # Two quotes.
@@ -76,6 +90,9 @@ class Marks:
         self._names = names
         self._found: dict[str, None] = {}
         self._has = 0
+        self._picked_names: dict[Local | None, bool] = {}
+        self._picked: dict[Node, bool] = {}
+        """Sorted lists of which one end is used, and whether it is the last one."""
         self.roles = Roles(names, self._add)
 
     def found(self) -> list[str]:
@@ -106,6 +123,9 @@ class Marks:
         if self._has < MAX_HAS:
             self._has += 1
             self._add(f"has {name}")
+
+    def power(self, exponent: str) -> None:
+        self._add(f"power {exponent[:10]}")
 
     def member(self, name: str) -> None:
         self._add(f"member {name}")
@@ -146,10 +166,33 @@ class Marks:
 
     _reversed: Node | None = None
 
+    def picked(self, items: Node, *, last: bool) -> None:
+        """`list.sort(…)[0]`: the sorted list is met later, and only its smallest or largest item is used."""
+        items = bare(items)
+        if items.type in REFERENCES:
+            # Perhaps sorted in place.
+            local = self._names.local(items)
+            if local is not None:
+                self._picked_names[local] = last
+        value = self._names.value(items)
+        if value.type == "call_expression" and self._names.key(bare(value.at("function") or value)) in _SORTS:
+            self._picked[value] = last
+
+    def is_picked(self, call: Node, name: str) -> bool:
+        if name in _SORTS and call not in self._picked:
+            owner = bare(bare(call.at("function") or call).at("object") or call)
+            local = self._names.local(owner) if owner.type in REFERENCES else None
+            if local in self._picked_names:
+                self._picked[call] = self._picked_names[local]
+        return call in self._picked
+
     def _sorted(self, node: Node, given: Sequence[Node]) -> None:
         turned = self._reversed is node
+        up, down = "sort asc", "sort desc"
+        if node in self._picked:
+            up, down = ("extreme max", "extreme min") if self._picked[node] else ("extreme min", "extreme max")
         if not given:
-            self._add("sort desc" if turned else "sort asc")
+            self._add(down if turned else up)
             return
         function = self._names.value(given[0])
         first, second = _two(self._names, function)
@@ -158,7 +201,7 @@ class Marks:
         for result in _results(function):
             self.roles.all_in("order", result)
             for way in self._ways(result, first, second):
-                self._add("sort asc" if way is not turned else "sort desc")
+                self._add(up if way is not turned else down)
 
     def _ways(self, node: Node, first: set[str], second: set[str]) -> Iterator[bool]:
         """For each key of a comparison, whether it sorts upwards."""
@@ -205,35 +248,45 @@ class Marks:
                     return
 
     def global_called(self, name: str, given: Sequence[Node]) -> None:
+        if name == "Date.UTC":
+            self.roles.monthday(given)
         mark = _GLOBALS.get(name)
         if mark is not None:
             self._add(mark)
         elif name in ("Math.max", "Math.min") and not any(bare(one).type in LITERALS for one in given):
             self._add("extreme max" if name == "Math.max" else "extreme min")
 
-    def choice(self, node: Node) -> None:
-        """`if (a > b) b = a`, or `a > b ? a : b`: the larger one is kept."""
-        condition = bare(node.at("condition") or node)
-        way = _ORDER.get(operator(condition)) if condition.type == "binary_expression" else None
+    def choice(self, node: Node) -> bool:
+        """`if (a > b) b = a`, or `a > b ? a : b`: the larger one is kept, perhaps of those for which more holds."""
+        condition = node.at("condition")
+        parts = _parts(condition, True, lambda _: None) if condition is not None else ()
+        return any([self._kept(node, part) for part, holds in parts if holds and part.type == "binary_expression"])
+
+    def _kept(self, node: Node, condition: Node) -> bool:
+        way = _ORDER.get(operator(condition))
         if way not in ("<", ">"):
-            return
+            return False
         left, right = (self._root(side) for side in _sides(condition))
         then = node.at("consequence")
         if node.type == "ternary_expression":
             kept = "" if then is None else self._root(then)
             other = self._root(node.at("alternative") or node)
             if not left or {kept, other} != {left, right}:
-                return
+                return False
         else:
             assigned = _only(then)
             if assigned is None or assigned.type != "assignment_expression":
-                return
+                return False
             target, value = assigned.at("left"), assigned.at("right")
             if target is None or value is None:
-                return
+                return False
             kept = left if self._root(target) == right else right if self._root(target) == left else ""
         if kept and left != right:
+            for side in _sides(condition):
+                self.roles.all_in("order", side)
             self._add("extreme max" if (way == ">") is (kept == left) else "extreme min")
+            return True
+        return False
 
     def _root(self, node: Node) -> str:
         node = bare(node)
@@ -250,12 +303,25 @@ class Marks:
             if kid.type == "if_statement" and kid.at("alternative") is None:
                 condition = kid.at("condition")
                 if condition is not None and not only_jumps(kid, "return_statement", "break_statement"):
-                    self._condition(condition, not only_jumps(kid, "continue_statement"))
+                    self._condition(condition, not only_jumps(kid, "continue_statement"), kid)
+                self._answered(kid)
 
-    def _condition(self, node: Node, holds: bool) -> None:
+    def _answered(self, choice: Node) -> None:
+        """`if (…) return true` in a loop is `some`, and `if (…) return false` is `every`."""
+        step = _only(choice.at("consequence"))
+        if step is not None and step.type == "return_statement" and step.kids:
+            if step.kids[0].type in ("true", "false"):
+                self._add("holds some" if step.kids[0].type == "true" else "holds every")
+
+    def _condition(self, node: Node, holds: bool, choice: Node | None = None) -> None:
         for part, wanted in _parts(node, holds, self._add):
             if part.type == "binary_expression":
+                if choice is not None and self._kept(choice, part):
+                    # Which of two equals is kept makes no other script.
+                    continue
                 self._comparison(part, wanted)
+                if operator(part) in _INEQUALITIES:
+                    self.roles.limit(_EXACT[operator(part), wanted], _sides(part))
             elif part.type == "member_expression":
                 self.roles.condition(part)
                 self._add(f"if {self._names.key(part)} {'yes' if wanted else 'no'}")

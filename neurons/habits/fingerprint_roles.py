@@ -3,9 +3,9 @@ and what it returns. Two scripts that group by other members do not do the same,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
-from .fingerprint_names import REFERENCES, Names, bare, is_negative, operator
+from .fingerprint_names import LITERALS, REFERENCES, Names, bare, is_negative, operator
 from .fingerprint_tree import Node
 from .fingerprint_vocabulary import MEMBERS
 
@@ -49,6 +49,30 @@ class Roles:
             is_back = operator(given) == "op:-" or any(is_negative(kid) for kid in given.kids if kid.kids)
             self._add("shift back" if is_back else "shift on")
 
+    def monthday(self, given: Sequence[Node]) -> None:
+        """`Date.UTC(year, month + 1, 0)`: the last day of a month, and not its first."""
+        if len(given) == 3 and given[2].type == "number":
+            self._add(f"monthday {'last' if self._names.text(given[2]) == '0' else 'plain'}")
+
+    def limit(self, way: str, sides: Sequence[Node]) -> None:
+        """Whether the limit itself is in, where it is not a literal: of two whole numbers `> 0` is `>= 1`."""
+        if not any(_is_known(self._names.value(side)) for side in sides):
+            self._add("limit in" if way.endswith("=") else "limit out")
+
+    def axis(self, node: Node) -> None:
+        """`rows[i][j]`: whether the loop of the first index is around the loop of the second one."""
+        owner, second = bare(node.at("object") or node), node.at("index")
+        first = owner.at("index") if owner.type == "subscript_expression" else None
+        starts = [self._began(one) for one in (first, second) if one is not None]
+        if len(starts) == 2 and starts[0] != starts[1] and None not in starts:
+            self._add("axis row" if starts[0] < starts[1] else "axis column")  # type: ignore[operator]
+
+    def _began(self, index: Node) -> int | None:
+        """Where the variable is declared, if it is a counter."""
+        local = self._names.local(bare(index)) if bare(index).type in REFERENCES else None
+        is_counter = local is not None and local.value is None and local.first is not None
+        return local.first.start if is_counter and local is not None and local.first is not None else None
+
     def bound(self, loop: Node) -> None:
         """Whether a loop takes its last value, where it does not just count from 0 or 1."""
         condition, start = loop.at("condition"), loop.at("initializer")
@@ -73,6 +97,9 @@ class Roles:
             return
         if value.type == "member_expression" and self._names.key(value) in ("length", "size"):
             self._add("returns count")
+        elif value.type == "member_expression" and (value.at("object") or value).type == "subscript_expression":
+            # A member of the item that is picked.
+            self.returned(value.at("object") or value, in_list=True)
         elif value.type == "subscript_expression":
             index = value.at("index")
             if index is not None and index.type == "number" and self._names.text(index) == "0":
@@ -118,6 +145,10 @@ class Roles:
         value = self._names.value(node)
         key = self._names.key(value) if value.type == "member_expression" else None
         return key if key and key not in MEMBERS else ""
+
+
+def _is_known(value: Node) -> bool:
+    return value.type in (*LITERALS, "null", "undefined", "unary_expression")
 
 
 def compared(node: Node) -> Iterator[Node]:

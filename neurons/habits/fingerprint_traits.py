@@ -37,6 +37,7 @@ _TRAITS = ("case", "round", "sort", "extreme", "edge", "pad", "date")
 _PLAIN_NUMBERS = frozenset({0, 1, 2, 10, 100})
 _NUMBERS = frozenset({"number", "parenthesized_expression"})
 _ARITHMETIC_OPERATORS = frozenset({"op:+", "op:-", "op:*", "op:/"})
+_COMPARISONS = frozenset({"op:<", "op:<=", "op:>", "op:>="})
 _NOTHING: tuple[Node, ...] = ()
 
 Kids = Iterable[Node]
@@ -54,6 +55,8 @@ class Traits:
         """Keys of objects that the script itself puts together."""
         self._words: dict[str, None] = {}
         self._said: set[str] = set()
+        self._limits: set[Node] = set()
+        """What is compared with something else."""
         self._calls: list[tuple[Node, tuple[str, ...] | None]] = []
 
     def of(self, root: Node) -> dict[str, Any]:
@@ -130,8 +133,7 @@ class Traits:
     def _if(self, node: Node) -> Kids:
         if only_jumps(node, "throw_statement") or self._is_guard(node):
             return _NOTHING
-        self._count("if")
-        self._marks.choice(node)
+        self._count("extreme" if self._marks.choice(node) else "if")
         return node.kids
 
     def _is_guard(self, node: Node) -> bool:
@@ -146,8 +148,7 @@ class Traits:
         return ".length" in text and text.rstrip(")").endswith(("0", "1")) and len(text) < 40
 
     def _ternary(self, node: Node) -> Kids:
-        self._count("if")
-        self._marks.choice(node)
+        self._count("extreme" if self._marks.choice(node) else "if")
         return node.kids
 
     def _switch(self, node: Node) -> Kids:
@@ -160,6 +161,7 @@ class Traits:
         condition, step = node.at("condition"), node.at("increment")
         if condition is not None and condition.type == "binary_expression":
             kids += [kid for kid in condition.kids if kid.type == "binary_expression"]
+            self._limits.update(kids)
         if step is not None and step.type != "update_expression":
             kids += [kid for kid in step.kids if kid.type not in ("identifier", "number", "operator")]
         self._marks.loop(node.at("body"))
@@ -206,8 +208,13 @@ class Traits:
         name = self._names.key(callee) or ""
         owner = callee.at("object")
         known = MEMBERS.get(name)
+        if owner is not None:
+            self._pick(name, owner, given)
         if known is None:
             self._say(name)
+        elif self._marks.is_picked(node, name):
+            self._count("extreme")
+            self._marks.called(name, node, given)
         else:
             self._count(*known)
             self._marks.called(name, node, given)
@@ -216,6 +223,12 @@ class Traits:
                 self._own(owner)
             return [owner, *given]
         return given
+
+    def _pick(self, name: str, owner: Node, given: list[Node]) -> None:
+        """`.at(0)`, `.at(-1)`, `.shift()` and `.pop()`."""
+        index = self._names.text(given[0]) if name == "at" and given else ""
+        if name in ("pop", "shift") or index in ("0", "-1"):
+            self._marks.picked(owner, last=name == "pop" or index == "-1")
 
     def _global(self, name: str, path: tuple[str, ...], given: list[Node]) -> None:
         if path[0] == "tools":
@@ -227,6 +240,7 @@ class Traits:
         self._marks.global_called(name, given)
         if name == "Math.pow":
             self._formula("op:**", given)
+            self._exponent(self._names.value(given[-1]) if given else None)
 
     def _new(self, node: Node) -> Kids:
         name = self._names.made(node).removeprefix("new:")
@@ -234,9 +248,21 @@ class Traits:
             # Perhaps a class of the script.
             self._calls.append((node, None))
         self._count(*OF_GLOBALS.get(f"new {name}", (f"new {name}",) if name else ()))
+        if name == "Date":
+            self._marks.roles.monthday(arguments(node))
         if name == "RegExp":
             self._marks.regex(f"/{''.join(self._names.text(kid)[1:-1] for kid in arguments(node)[:1])}/")
         return arguments(node)
+
+    def _subscript(self, node: Node) -> Kids:
+        self._marks.roles.axis(node)
+        index, owner = node.at("index"), node.at("object")
+        if index is not None and owner is not None:
+            if self._names.text(index) == "0":
+                self._marks.picked(owner, last=False)
+            elif operator(index) == "op:-" and ".length" in self._names.text(index):
+                self._marks.picked(owner, last=True)
+        return self._member(node)
 
     def _member(self, node: Node) -> Kids:
         path = self._names.path(node)
@@ -289,7 +315,9 @@ class Traits:
         elif self._is_number(node):
             return self._number(node)
         else:
-            kind = operator(node)
+            kind = self._power(node)
+            if kind in _COMPARISONS:
+                self._limits.update(map(bare, node.kids))
             self._count(*OPERATORS.get(kind, (kind,)))
             if kind == "op:/":
                 self._marks.roles.divided(node)
@@ -298,9 +326,22 @@ class Traits:
                 self._marks.roles.moved(node)
             if kind in _ARITHMETIC_OPERATORS:
                 self._with_constant(node, kind)
+            if kind == "op:**":
+                exponent = self._names.value(node.kids[-1])
+                self._exponent(exponent if operator(node) == kind else None)
             if kind in _FORMULAS:
                 self._formula(kind, [kid for kid in node.kids if kid.field != "operator"])
         return [kid for kid in node.kids if kid.field != "operator"]
+
+    def _power(self, node: Node) -> str:
+        """The operator; `x * x` is `x ** 2`, but in `d * d <= n`, for which others take the root."""
+        kind, sides = operator(node), [bare(kid) for kid in node.kids if kid.field != "operator"]
+        is_square = kind == "op:*" and node not in self._limits and len(sides) == 2 and self._names.text(sides[0]) == self._names.text(sides[1])
+        return "op:**" if is_square else kind
+
+    def _exponent(self, node: Node | None) -> None:
+        if node is None or node.type == "number":
+            self._marks.power("2" if node is None else self._names.text(node))
 
     def _unit(self, node: Node) -> None:
         """`ms / 1000 / 60`: the unit of time that something is counted in."""
@@ -319,7 +360,8 @@ class Traits:
         """What an operator is applied to: `1 - x` and `x - 1`, `x / (1 - y)` and `x * (1 + y)` are other formulas."""
         for position, side in enumerate(sides[:2]):
             value = self._names.value(side)
-            inner = operator(value) if value.type in ("binary_expression", "unary_expression") else ""
+            inner = operator(value) if value.type == "unary_expression" else ""
+            inner = self._power(value) if value.type == "binary_expression" else inner
             if value.type == "call_expression" and self._names.callee_path(value) == ("Math", "pow"):
                 inner = "op:**"
             elif kind == "op:-" and position == 0 and value.type == "number":
@@ -376,6 +418,8 @@ class Traits:
             kind = operator(node).removesuffix("=")
             is_text = right is not None and (right.type in ("string", "template_string") or self._names.is_text(right))
             self._count(*(("text",) if is_text else OPERATORS.get(kind, (kind,))))
+            if right is not None and kind in _FORMULAS and not is_text:
+                self._formula(kind, [right])
         target = node.at("left")
         target = bare(target) if target is not None else None
         if target is not None and target.type == "subscript_expression":
@@ -464,7 +508,7 @@ _VISITS: dict[str, Callable[[Traits, Node], Kids]] = {
     "call_expression": Traits._call,
     "new_expression": Traits._new,
     "member_expression": Traits._member,
-    "subscript_expression": Traits._member,
+    "subscript_expression": Traits._subscript,
     "variable_declarator": Traits._declarator,
     "object_pattern": Traits._pattern,
     "binary_expression": Traits._binary,
