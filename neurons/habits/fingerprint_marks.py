@@ -75,6 +75,11 @@ _EXACT = {
     for way, other in ((one, two), (two, one))
     for wanted in (True, False)
 }
+_SPLITS = {
+    f"{quote}{text}{quote}": f"split {kind}"
+    for quote in "'\""
+    for text, kind in (("", "letters"), (" ", "words"), ("\\n", "lines"))
+} | {"/\\s+/": "split words", "/\\r?\\n/": "split lines"}
 _SORTS = frozenset({"sort", "toSorted"})
 _INEQUALITIES = frozenset(kind for kind, _ in _EXACT)
 _FOLDS = {"op:+": "+", "op:-": "-", "op:*": "*"}
@@ -163,6 +168,10 @@ class Marks:
             self.roles.key(given[0])
         if name == "push":
             self.roles.given(given[0])
+        if name == "split":
+            mark = _SPLITS.get(self._names.text(self._names.value(given[0])))
+            if mark is not None:
+                self._add(mark)
 
     _reversed: Node | None = None
 

@@ -336,7 +336,8 @@ class Traits:
     def _power(self, node: Node) -> str:
         """The operator; `x * x` is `x ** 2`, but in `d * d <= n`, for which others take the root."""
         kind, sides = operator(node), [bare(kid) for kid in node.kids if kid.field != "operator"]
-        is_square = kind == "op:*" and node not in self._limits and len(sides) == 2 and self._names.text(sides[0]) == self._names.text(sides[1])
+        is_product = kind == "op:*" and node not in self._limits and len(sides) == 2
+        is_square = is_product and self._names.text(sides[0]) == self._names.text(sides[1])
         return "op:**" if is_square else kind
 
     def _exponent(self, node: Node | None) -> None:

@@ -38,14 +38,14 @@ def test_there_are_enough_families_to_tune_on_and_to_measure():
     assert counts(families()) == {
         ("held_out", "effectful"): 6,
         ("held_out", "pure"): 4,
-        ("tuned", "effectful"): 11,
-        ("tuned", "pure"): 9,
+        ("tuned", "effectful"): 18,
+        ("tuned", "pure"): 16,
     }
     assert counts(mild_families()) == {
         ("held_out", "effectful"): 4,
         ("held_out", "pure"): 2,
-        ("tuned", "effectful"): 8,
-        ("tuned", "pure"): 4,
+        ("tuned", "effectful"): 10,
+        ("tuned", "pure"): 5,
     }
     pure = [family for family in families() if family.kind == "pure"]
     assert sum(family.context is not None for family in pure) * 2 >= len(pure)
