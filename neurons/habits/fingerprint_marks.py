@@ -269,7 +269,7 @@ class Marks:
         """`if (a > b) b = a`, or `a > b ? a : b`: the larger one is kept, perhaps of those for which more holds."""
         condition = node.at("condition")
         parts = _parts(condition, True, lambda _: None) if condition is not None else ()
-        return any([self._kept(node, part) for part, holds in parts if holds and part.type == "binary_expression"])
+        return any(self._kept(node, part) for part, holds in parts if holds and part.type == "binary_expression")
 
     def _kept(self, node: Node, condition: Node) -> bool:
         way = _ORDER.get(operator(condition))
@@ -318,9 +318,9 @@ class Marks:
     def _answered(self, choice: Node) -> None:
         """`if (…) return true` in a loop is `some`, and `if (…) return false` is `every`."""
         step = _only(choice.at("consequence"))
-        if step is not None and step.type == "return_statement" and step.kids:
-            if step.kids[0].type in ("true", "false"):
-                self._add("holds some" if step.kids[0].type == "true" else "holds every")
+        answer = step.kids[0].type if step is not None and step.type == "return_statement" and step.kids else ""
+        if answer in ("true", "false"):
+            self._add("holds some" if answer == "true" else "holds every")
 
     def _condition(self, node: Node, holds: bool, choice: Node | None = None) -> None:
         for part, wanted in _parts(node, holds, self._add):

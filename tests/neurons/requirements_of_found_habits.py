@@ -7,6 +7,7 @@ from tests.requirement import Requirement
 FOUND = "tests/neurons/habits/test_found.py::"
 REGROUP = "tests/neurons/habits/test_regroup.py::"
 EFFECTS = "tests/neurons/habits/test_effects.py::"
+STYLES = "tests/neurons/habits/test_styles.py::"
 INDEX = "tests/neurons/habits/test_index.py::"
 
 REQUIREMENTS = (
@@ -16,6 +17,7 @@ REQUIREMENTS = (
         "The effects of a script (tools, host, path with variable segments folded, method) are its key",
         (
             EFFECTS + "test_an_effect_is_read_however_it_is_written",
+            STYLES + "test_an_address_is_found_however_it_is_put_together",
             EFFECTS + "test_effects_are_the_same_as_far_as_they_are_known",
             EFFECTS + "test_any_address_makes_a_short_effect",
             REGROUP + "test_scripts_with_other_effects_never_meet",
@@ -29,6 +31,7 @@ REQUIREMENTS = (
         (
             FOUND + "test_families_of_rewritten_scripts_are_told",
             FOUND + "test_mildly_rewritten_scripts_are_told",
+            STYLES + "test_another_style_of_the_same_step_does_not_tell_scripts_apart",
             FOUND + "test_habits_do_not_mix_families",
             FOUND + "test_a_month_of_one_user_gives_about_as_many_habits_as_there_are_families",
         ),
@@ -37,7 +40,10 @@ REQUIREMENTS = (
         "FOUND-LOOK-ALIKES",
         "003",
         "Scripts that look alike and do something else stay apart",
-        (FOUND + "test_scripts_that_look_alike_and_do_something_else_stay_apart",),
+        (
+            FOUND + "test_scripts_that_look_alike_and_do_something_else_stay_apart",
+            STYLES + "test_a_small_difference_in_what_is_done_tells_scripts_apart",
+        ),
     ),
     Requirement(
         "FOUND-ANY-WORDING",
