@@ -80,6 +80,8 @@ _SPLITS = {
     for quote in "'\""
     for text, kind in (("", "letters"), (" ", "words"), ("\\n", "lines"))
 } | {"/\\s+/": "split words", "/\\r?\\n/": "split lines"}
+# All that is in a list, or a list of its own.
+_PUT = {"spread_element": "puts all", "array": "puts list"}
 _SORTS = frozenset({"sort", "toSorted"})
 _INEQUALITIES = frozenset(kind for kind, _ in _EXACT)
 _FOLDS = {"op:+": "+", "op:-": "-", "op:*": "*"}
@@ -168,6 +170,8 @@ class Marks:
             self.roles.key(given[0])
         if name == "push":
             self.roles.given(given[0])
+            if given[0].type in _PUT:
+                self._add(_PUT[given[0].type])
         if name == "split":
             mark = _SPLITS.get(self._names.text(self._names.value(given[0])))
             if mark is not None:

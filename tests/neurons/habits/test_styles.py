@@ -64,6 +64,10 @@ APART = {
         "let best = context.rows[0]; for (const r of context.rows) { if (r.km < best.km) best = r } return best.name",
     ),
     "squares or cubes": ("return context.n.map((x) => x * x)", "return context.n.map((x) => x ** 3)"),
+    "what is in lists, or lists": (
+        "const out = []; for (const r of context.rows) out.push(...r); return out",
+        "const out = []; for (const r of context.rows) out.push([r[0], r[1]]); return out",
+    ),
     "words or lines": (
         "return context.text.split(/\\s+/).length",
         'return context.text.split("\\n").length',
