@@ -353,7 +353,7 @@ async def test_a_hint_names_the_tool_the_habit_and_the_parameters():
     assert f'"habit": "{habit.id}"' in hint
     assert "3 times, at least 3 of them within 5 days" in hint
     assert "it uses a.example" in hint
-    assert hint.endswith("from the signal or the state: a text in fetch().")
+    assert hint.endswith("from the signal or the arguments: a text in fetch().")
     assert "the owner decides" in hint
     assert hint.isprintable()
 
