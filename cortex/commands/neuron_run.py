@@ -47,7 +47,7 @@ def run_neurons(options: Namespace, settings: Settings) -> int:
     from sandbox import SandboxError
 
     toolbox = own_toolbox(options.tools) if options.tools is not None else None
-    lines = Lines(as_json=options.json)
+    lines = RunLines(as_json=options.json)
 
     async def run() -> int:
         channels = [lines, *_others(settings)]
@@ -60,7 +60,7 @@ def run_neurons(options: Namespace, settings: Settings) -> int:
         raise CommandError(str(error), REFUSED) from error
 
 
-async def _until_ended(cortex: MotorCortex, lines: Lines) -> int:
+async def _until_ended(cortex: MotorCortex, lines: RunLines) -> int:
     import anyio
 
     cortex.autonomic.watch(lines.signal)
@@ -74,7 +74,7 @@ async def _until_ended(cortex: MotorCortex, lines: Lines) -> int:
     return SUCCESS
 
 
-async def _follow(cortex: MotorCortex, lines: Lines) -> None:
+async def _follow(cortex: MotorCortex, lines: RunLines) -> None:
     import anyio
 
     while True:
@@ -90,7 +90,7 @@ def _others(settings: Settings) -> list[OwnerChannel]:
     return [channel for channel in channels_of(settings) if not isinstance(channel, ConsoleChannel)]
 
 
-class Lines:
+class RunLines:
     """Prints one line for each event. Also an owner channel: what neurons tell the owner is a line."""
 
     name = "console"

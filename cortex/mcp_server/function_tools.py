@@ -1,5 +1,7 @@
 """Learned functions as tools of MCP clients: `learned_compoundInterest`. Which there are changes while the server runs:
-each list that a client asks for has those of that moment."""
+each list that a client asks for has those of that moment.
+
+A module of its own: the server imports it only where the owner wants these tools."""
 
 from __future__ import annotations
 
