@@ -255,8 +255,17 @@ class Difference(Part):
     input: str
     """Which run it was, and what was changed in its input."""
     script: str
-    """What the script gave."""
+    """What the script gave; or `calls …`, `reads …`, `failed: …`."""
     candidate: str
+
+    @property
+    def line(self) -> str:
+        return f"on {self.input}: the script {_done(self.script)}, and it {_done(self.candidate)}"
+
+
+def _done(what: str) -> str:
+    """A value is JSON, and begins with none of these words."""
+    return what if what.startswith(("calls ", "reads ", "failed: ")) else f"gave {what}"
 
 
 class Equality(Part):

@@ -243,6 +243,7 @@ class _Comparison:
             self._settings,
             tools=tuple(dict.fromkeys(call.name for call in calls)),
             urls=[exchange.url for exchange in exchanges],
+            real=self._tools,
             is_expression=group.script.is_expression,
         ) as player:
             yield player

@@ -24,12 +24,11 @@ def with_equality(report: Report, equality: Equality) -> Report:
     found = equality.first_difference
     if found is None:
         return report.model_copy(update=changed)
-    said = f"on {found.input}: the script gave {found.script}, and it gave {found.candidate}"
     if equality.is_named:
         advice = "Do the same as the scripts of the habit, or propose it without naming the habit"
-        lines = {"problems": bounded([*report.problems, f"differs from the recorded scripts {said}. {advice}"])}
+        lines = {"problems": bounded([*report.problems, f"differs from the recorded scripts {found.line}. {advice}"])}
     else:
-        lines = {"findings": bounded([*report.findings, f"differs from scripts that may be its habit {said}"])}
+        lines = {"findings": bounded([*report.findings, f"differs from scripts that may be its habit {found.line}"])}
     return report.model_copy(update={**changed, **lines})
 
 

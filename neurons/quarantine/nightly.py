@@ -137,10 +137,7 @@ class Nightly:
         difference = found.first_difference
         if difference is None or self._is_killed(neuron.id):
             return None
-        return (
-            f"it no longer does what the agent's own script does: on {difference.input} the script gave "
-            f"{difference.script}, and it gave {difference.candidate}"
-        )
+        return f"it no longer does what the agent's own script does: {difference.line}"
 
     def _new(self, neuron: Neuron, report: Report) -> list[Recording]:
         """What was recorded since it was compared last. None of what was never equal: the owner knows that."""

@@ -87,10 +87,12 @@ async def script_player(
     *,
     tools: Sequence[str],
     urls: Sequence[str],
+    real: HostTools | None = None,
     is_expression: bool = False,
 ) -> AsyncIterator[Player]:
-    """A process for a recorded script, with all that its runs asked for. `urls` are those that they asked for."""
-    where = AroundRun(tools)
+    """A process for a recorded script, with all that its runs asked for. `urls` are those that they asked for. It has
+    the schemas of the tools as the candidate has them: what only one of them is refused would be a difference."""
+    where = AroundRun(tools, real)
     body = f"return (0,\n{code.rstrip().rstrip(';')}\n)" if is_expression else code
     program = ResidentProgram(
         code=_WRAPPED.format(code=body),

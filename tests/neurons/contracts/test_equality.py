@@ -28,3 +28,9 @@ def test_nothing_compared_is_no_equality():
     )
     assert not Equality().is_different
     assert Equality(first_difference=Difference(input="a", script="1", candidate="2")).is_different
+
+
+def test_a_difference_says_what_each_gave_called_or_failed_with():
+    assert Difference(input="run 1", script="1", candidate="2").line == "on run 1: the script gave 1, and it gave 2"
+    failed = Difference(input="run 1", script="calls nothing more", candidate="failed: ToolError: no")
+    assert failed.line == "on run 1: the script calls nothing more, and it failed: ToolError: no"

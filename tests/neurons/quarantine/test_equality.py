@@ -9,6 +9,7 @@ from neurons import LiteralReader
 from neurons.contracts.ports import ToolExchange
 from neurons.quarantine.equality import compare
 from sandbox import DenoRuntime, Tier
+from sandbox.testing import FunctionTools
 from tests.conftest import small
 from tests.neurons.candidates import candidate, exchange, settings
 from tests.neurons.quarantine.equality_corpus import ALL, INTEREST, LOW, PRICES, TOTALS, Habitual, run
@@ -34,7 +35,7 @@ def function(habit: Habitual, code: str, **changes):
     )
 
 
-async def compared(neuron, recordings, *, is_killed=lambda: False, **quarantine):
+async def compared(neuron, recordings, *, is_killed=lambda: False, tools=None, **quarantine):
     async with DenoRuntime(small(pool_size=2)) as runtime, LiteralReader() as reader:
         return await compare(
             neuron,
@@ -42,6 +43,7 @@ async def compared(neuron, recordings, *, is_killed=lambda: False, **quarantine)
             settings(quarantine=quarantine),
             recordings=recordings,
             reader=reader,
+            tools=tools,
             is_killed=is_killed,
         )
 
@@ -170,3 +172,18 @@ async def test_nothing_real_is_asked_for():
     habit = Habitual("", (), {"type": "object", "properties": {}}, {}, {}, hosts=("never.example",))
     result = await compared(function(habit, 'return (await fetch("https://never.example/x")).status'), far)
     assert result.equal == result.compared > 0
+
+
+async def test_arguments_that_the_schema_of_a_tool_refuses_are_refused_to_script_and_candidate_alike():
+    async def never(_: object) -> None:
+        raise AssertionError("a recorded tool was called")
+
+    code = "return (await tools.weather.rows({ days: %s })).length"
+    recorded = [run(code % days, calls=[ToolExchange("weather.rows", {"days": days}, [1] * days)]) for days in (1, 2)]
+    properties = {"days": {"type": "number"}}
+    habit = Habitual("", (), {"type": "object", "properties": properties, "required": ["days"]}, {}, {})
+    neuron = function(habit, code % "args.days").model_copy(update={"tools": ("weather.rows",)})
+    whole = {"type": "object", "properties": {"days": {"type": "integer"}}}
+    result = await compared(neuron, recorded, tools=FunctionTools({"weather.rows": never}, {"weather.rows": whole}))
+    assert result.first_difference is None
+    assert result.equal == result.compared > 2

@@ -135,7 +135,7 @@ async def test_a_difference_on_new_recordings_disables_with_the_reason(monkeypat
     home.finds = Equality(compared=1, first_difference=FOUND)
     [stopped] = await home.next_day(nightly)
     assert stopped.status is Status.DISABLED
-    assert "on recorded run 1 the script gave 1, and it gave 2" in stopped.reason
+    assert "on recorded run 1: the script gave 1, and it gave 2" in stopped.reason
     assert (stopped.history[-1].by, stopped.history[-1].event) == ("cortex", "disable")
     assert [len(each) for each in home.compared] == [1, 1]
 
