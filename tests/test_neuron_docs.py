@@ -23,7 +23,7 @@ from tests.neurons.candidates import candidate
 
 SECTIONS = {
     "neurons": ("Signals", 2),
-    "habits": ("Habits", 0),
+    "habits": ("Habits", 1),
     "proposals": ("The proposal", 1),
     "quarantine": ("Quarantine", 1),
     "cost": ("Quarantine", 2),
