@@ -240,7 +240,7 @@ class Traits:
         self._marks.global_called(name, given)
         if name == "Math.pow":
             self._formula("op:**", given)
-            self._exponent(self._names.value(given[-1]) if given else None)
+            self._exponent(given[-1] if given else None)
 
     def _new(self, node: Node) -> Kids:
         name = self._names.made(node).removeprefix("new:")
@@ -327,8 +327,7 @@ class Traits:
             if kind in _ARITHMETIC_OPERATORS:
                 self._with_constant(node, kind)
             if kind == "op:**":
-                exponent = self._names.value(node.kids[-1])
-                self._exponent(exponent if operator(node) == kind else None)
+                self._exponent(node.kids[-1] if operator(node) == kind else None)
             if kind in _FORMULAS:
                 self._formula(kind, [kid for kid in node.kids if kid.field != "operator"])
         return [kid for kid in node.kids if kid.field != "operator"]
@@ -341,6 +340,8 @@ class Traits:
         return "op:**" if is_square else kind
 
     def _exponent(self, node: Node | None) -> None:
+        # Behind a name it is a parameter, as the years in `p * (1 + r) ** n` are.
+        node = None if node is None else bare(node)
         if node is None or node.type == "number":
             self._marks.power("2" if node is None else self._names.text(node))
 

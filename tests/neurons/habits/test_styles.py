@@ -93,3 +93,9 @@ def test_another_style_of_the_same_step_does_not_tell_scripts_apart(codes: tuple
 def test_a_small_difference_in_what_is_done_tells_scripts_apart(codes: tuple[str, str]):
     first, second = map(sketch, codes)
     assert not same_effects(first.effects, second.effects) or differ(first, second)
+
+
+def test_an_exponent_that_has_a_name_is_a_parameter():
+    ten = sketch("const p = 10, r = 0.05, n = 10; return p * Math.pow(1 + r, n)")
+    twenty = sketch("const p = 25; const r = 0.03; const n = 20; return p * (1 + r) ** n")
+    assert not differ(ten, twenty)
