@@ -15,6 +15,8 @@ MAX_EVERY_S = 366 * 86_400
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 ALL_DAYS = frozenset(range(7))
 
+# In a zone of the machine, the first and the last year can be others than Python knows.
+_FIRST_YEAR, _LAST_YEAR = 1970, 9998
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _EVERY = re.compile(r"([1-9][0-9]{0,7})\s?([smhd])")
 _CLOCK = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])")
@@ -86,7 +88,10 @@ class Schedule(BaseModel):
         """The date and time of `once`, without a zone. Only for a schedule with `once`."""
         if not _ONCE.fullmatch(self.once or ""):
             raise ValueError('"once" is a date and a time of day, like 2030-01-31 09:00')
-        return datetime.fromisoformat((self.once or "").replace(" ", "T"))
+        moment = datetime.fromisoformat((self.once or "").replace(" ", "T"))
+        if not _FIRST_YEAR <= moment.year <= _LAST_YEAR:
+            raise ValueError(f'the year of "once" is at least {_FIRST_YEAR} and at most {_LAST_YEAR}')
+        return moment
 
     @property
     def tz(self) -> ZoneInfo | None:

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from typing import Annotated, Any
 
 from pydantic import AfterValidator
+from pydantic_core import to_json
 
-from sandbox import JsonLimits, TooComplex, check_json
+from sandbox import BadSchema, JsonLimits, TooComplex, TooMuchToCheck, check_json, schema_problem
 
 from .hashes import canonical
 
@@ -39,6 +40,17 @@ def _bounded(schema: dict[str, Any] | None) -> dict[str, Any] | None:
         raise ValueError(f"it has {len(text)} bytes, at most {MAX_SCHEMA_BYTES} are allowed")
     for problem in _problems(schema):
         raise ValueError(problem)
+    return _usable(schema)
+
+
+def _usable(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema, if it is one: what is no schema, or cannot be sent, would make each call of the function fail."""
+    try:
+        schema_problem(to_json(schema), {})
+    except (BadSchema, TooMuchToCheck) as error:
+        raise ValueError(f"it is no schema: {str(error).partition(chr(10))[0][:200]}") from None
+    except ValueError:  # half of a surrogate pair
+        raise ValueError("it holds a text that is not Unicode") from None
     return schema
 
 
@@ -55,6 +67,9 @@ def _problems(schema: Any) -> Iterator[str]:
     properties = schema.get("properties", {})
     inner = [*properties.values()] if isinstance(properties, dict) else [None]
     inner += [schema[key] for key in ("items",) if key in schema]
+    # A boolean here closes or opens the object; anything else is a schema, as those of the properties are.
+    others = schema.get("additionalProperties", True)
+    inner += [] if isinstance(others, bool) else [others]
     choices = schema.get("anyOf", [])
     inner += choices if isinstance(choices, list) else [None]
     for each in inner:

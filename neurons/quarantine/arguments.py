@@ -82,7 +82,7 @@ def _products(options: Sequence[Sequence[_Option]]) -> Iterator[tuple[_Option, .
 
 def _options(name: str, schema: Any, places: Sequence[Place], varying: Sequence[Any]) -> list[_Option]:
     """Groups of places with one value that may be this argument, the most natural first."""
-    kinds = _TYPES.get(schema.get("type", ""), (object,)) if isinstance(schema, Mapping) else (object,)
+    kinds = _kinds_of(schema)
     fitting = [place for place in places if _is_of(place.value, kinds)]
     groups: list[tuple[int, int, tuple[Place, ...]]] = []
     for number, place in enumerate(fitting):
@@ -101,6 +101,13 @@ def _options(name: str, schema: Any, places: Sequence[Place], varying: Sequence[
     return [(cost, group) for group, cost in {group: cost for cost, _, group in reversed(groups)}.items()][::-1][
         :_MAX_OPTIONS
     ]
+
+
+def _kinds_of(schema: Any) -> tuple[type, ...]:
+    """The types of a parameter, which may have several: {"type": ["number", "null"]}."""
+    named = schema.get("type", "") if isinstance(schema, Mapping) else ""
+    found = [kind for name in (named if isinstance(named, list) else [named]) for kind in _TYPES.get(str(name), ())]
+    return tuple(found) or (object,)
 
 
 def _same(places: Sequence[Place], value: Any) -> tuple[Place, ...]:

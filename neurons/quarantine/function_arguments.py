@@ -20,6 +20,7 @@ Arguments = dict[str, Any]
 MAX_EDGES = 40
 _MAX_DEPTH = 4
 _LONG = 2_000
+_MAX_ARRAY_BYTES = 8_000
 _ODD_CHARACTERS = "e\u0301 \u202eabc\u202c \U0001f9e0 \x00 ${x} </script> ' \" \\ __proto__"
 _ODD_TEXTS = ("", " \n", _ODD_CHARACTERS, "long " * (_LONG // 5))
 _ODD_NUMBERS = (0, -1, 0.5, 1, 1e-9, 2**53 - 1, -1e308, 1e308)
@@ -94,9 +95,20 @@ def _value(schema: Mapping[str, Any], name: str, number: int, depth: int) -> Any
             made = number % 2 == 1
         case "array":
             count = max(schema.get("minItems", 0), min(3, schema.get("maxItems", 3)))
-            made = [_value(schema.get("items", {}), name, number + each, depth + 1) for each in range(min(count, 50))]
+            made = _values(schema, name, number, depth, min(count, 50))
         case "object":
             made = _object(schema, number, depth)
+    return made
+
+
+def _values(schema: Mapping[str, Any], name: str, number: int, depth: int, count: int) -> list[Any]:
+    """The items of an array: fewer where each is large, because arrays in arrays would multiply."""
+    items = schema.get("items", {})
+    made: list[Any] = []
+    room = _MAX_ARRAY_BYTES
+    while len(made) < count and room > 0:
+        made.append(_value(items, name, number + len(made), depth + 1))
+        room -= len(to_json(made[-1]))
     return made
 
 
@@ -126,7 +138,7 @@ def _odd(schema: Mapping[str, Any]) -> Iterator[Any]:
             yield []
             inner = [*_odd(schema.get("items", {}))][:3]
             yield from ([value] for value in inner)
-            yield [_value(schema.get("items", {}), "", number, 1) for number in range(200)]
+            yield _values(schema, "", 0, 0, 200)
         case "boolean":
             yield from (True, False)
         case "object":

@@ -21,6 +21,8 @@ _MAX_PATHS = 4_000
 _MAX_CONSTANTS = 8
 _MAX_GROWN = 60
 _MAX_LIST = 2_000
+_HUGE = 1e300
+"""A server may answer with an integer of a thousand digits, which no float can hold: nothing is computed with it."""
 _DATE = re.compile(r"^(\d{4})-(\d\d)-(\d\d)(?!\d)")
 _ODD_TEXT = "Ünï ✓"
 
@@ -111,7 +113,11 @@ def _others(part: Any, siblings: list[Any], constants: Sequence[Any]) -> Iterato
 
 
 def _numbers(part: float, siblings: list[Any], constants: Sequence[Any]) -> Iterator[Any]:
-    mine = [one for one in constants if isinstance(one, int | float) and not isinstance(one, bool)][:_MAX_CONSTANTS]
+    if not abs(part) < _HUGE:
+        yield 0
+        return
+    mine = [one for one in constants if isinstance(one, int | float) and not isinstance(one, bool) and abs(one) < _HUGE]
+    mine = mine[:_MAX_CONSTANTS]
     yield part + 1
     yield from mine
     yield part / 3

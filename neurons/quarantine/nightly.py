@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import anyio.to_thread
 
-from ..contracts import HOUR_S, Json, NeuronError
+from sandbox import SandboxUnavailable
+
+from ..contracts import HOUR_S, Json
 from .equality import compare
 from .equality_report import schemas_of
 
@@ -105,7 +107,9 @@ class Nightly:
                     stopped.append(await anyio.to_thread.run_sync(disable))
                     log.warning('"%s" was disabled: %s', neuron.name, reason)
                 await anyio.to_thread.run_sync(self._note, neuron.id, began)
-            except (NeuronError, ValueError) as error:
+            except SandboxUnavailable:
+                raise  # that goes for all of them
+            except Exception as error:  # noqa: BLE001
                 # It may have been disabled meanwhile, and another one must be compared all the same.
                 is_whole = False
                 log.warning('Cannot compare "%s" with new recordings: %s', neuron.id, error)

@@ -35,6 +35,7 @@ def test_a_schedule_is_read_as_people_write_it_and_written_back(text, schedule):
         *("", "often", "every", "every 5s", "every 0m", "every 400d", "every -1h", "every 1.5h", "every 15 minutes"),
         *("at 9:00", "at 24:00", "at 09:00 someday", "at 09:00 mon-xyz", "at noon", "every 15m Europe/Berlin"),
         *("once 2030-02-31 09:00", "once tomorrow", "once 09:00", "at 09:00 Mars/Base", "at 09:00 ../../etc/passwd"),
+        *("once 0001-01-01 00:00", "once 1969-12-31 23:59", "once 9999-12-31 23:59"),
         *("every 9999999999999999999999d", "at " + "09:00 " * 50),
     ],
 )

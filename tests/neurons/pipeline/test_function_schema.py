@@ -54,6 +54,12 @@ def nested(levels):
         {"type": "object", "properties": {"p": 1}},
         {"type": "object", "properties": {"p": {"description": "x" * 5_000}}},
         {"type": "object", "properties": {"p": {"anyOf": 3}}},
+        {"type": "object", "properties": {"p": {"additionalProperties": {"$ref": "#"}}}},
+        {"type": "object", "properties": {"p": {"additionalProperties": {"type": "string", "pattern": "(a+)+$"}}}},
+        {"type": "object", "properties": {"p": {"additionalProperties": 3}}},
+        {"type": "object", "properties": {"p": {"minimum": "three"}}},
+        {"type": "object", "properties": {"p": {"description": "\ud800"}}},
+        {"type": "object", "properties": {"\ud800": {}}},
         {"type": "object", "properties": {"p": nested(300)}},
         {"type": "object", "properties": {"p": nested(30_000)}},
     ],
@@ -61,6 +67,16 @@ def nested(levels):
 def test_a_schema_that_costs_or_hides_too_much_is_refused(parameters):
     with pytest.raises(Refused, match=r"parameters|proposal"):
         function(parameters=parameters)
+
+
+def test_the_schema_of_a_result_hides_no_more_than_that_of_the_arguments():
+    with pytest.raises(Refused, match="returns"):
+        function(returns={"type": "object", "additionalProperties": {"type": "string", "pattern": "(a+)+$"}})
+
+
+def test_what_else_an_object_may_hold_can_have_a_plain_schema():
+    other = {"type": "object", "additionalProperties": {"type": "number"}}
+    assert function(returns=other).returns == other
 
 
 @pytest.mark.parametrize(

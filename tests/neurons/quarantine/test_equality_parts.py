@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 
+import pytest
 from hypothesis import given, strategies as st
 
 from neurons import Difference, Equality
@@ -32,6 +33,13 @@ def test_each_mutation_is_another_value_and_leaves_the_original_alone(value):
     assert value == before
     assert [one.what for one in made] == [one.what for one in mutations(value, [5, "open"])]
     assert all(one.value is not value for one in made)
+
+
+@pytest.mark.parametrize("huge", [10**400, -(10**400), 10**4299, 1e308, float("inf"), float("nan")], ids=range(6))
+def test_nothing_is_computed_with_a_number_beyond_all_bounds(huge):
+    made = [one.value for one in mutations({"n": huge, "m": 1}, [huge, 5])]
+    assert {"n": 0, "m": 1} in made
+    assert {"n": huge, "m": 5} in made
 
 
 def test_a_bound_of_the_programs_is_put_into_numbers_and_lists_grow_beyond_it():
@@ -72,6 +80,12 @@ def test_arguments_come_from_the_context_then_from_constants_by_name_then_from_t
     [first, *_] = assignments(SCHEMA, {"days": 9}, places, ["btc"])
     assert first.arguments == {"days": 9, "coin": "btc"}
     assert assignments(SCHEMA, {}, [place("btc")], []) == []
+
+
+def test_an_argument_that_may_be_null_is_found_in_the_scripts_too():
+    optional = {"properties": {"days": {"type": ["integer", "null"]}}}
+    [first, *_] = assignments(optional, {}, [place("btc"), place(7)], [7])
+    assert first.arguments == {"days": 7}
 
 
 def test_a_value_that_varies_is_one_argument_wherever_it_stands_and_a_constant_is_not():

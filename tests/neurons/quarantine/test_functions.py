@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pydantic_core import to_json
 
 from neurons import Neuron, Report
 from neurons.contracts.ports import ToolExchange
@@ -154,3 +155,22 @@ async def test_all_arguments_fit_the_schema_and_usual_ones_are_found_for_each_ty
 async def test_defaults_and_names_make_usual_arguments():
     parameters = schema(start_date=TEXT, rate={"type": "number", "default": 0.05})
     assert function_arguments.typical(function(COMPOUND, parameters))[0] == {"start_date": "2026-01-15", "rate": 0.05}
+
+
+def arrays(levels: int) -> dict[str, Any]:
+    return NUMBER if levels == 0 else {"type": "array", "minItems": 50, "items": arrays(levels - 1)}
+
+
+@pytest.mark.parametrize("levels", [2, 3, 40])
+def test_arrays_in_arrays_make_no_arguments_without_end(levels):
+    # What is made for three levels would hold the event loop for a second, and for four levels for minutes.
+    made = function_arguments.typical(function(parameters=schema(p=arrays(levels))))
+    made += function_arguments.edges(function(parameters=schema(p=arrays(min(levels, 2)))))
+    assert max((len(to_json(each)) for each in made), default=0) < 20_000
+
+
+def test_a_matrix_of_a_fixed_size_is_still_made():
+    row = {"type": "array", "minItems": 9, "maxItems": 9, "items": NUMBER}
+    matrix = {"type": "array", "minItems": 9, "maxItems": 9, "items": row}
+    [usual, *_] = function_arguments.typical(function(parameters=schema(p=matrix)))
+    assert [len(each) for each in usual["p"]] == [9] * 9

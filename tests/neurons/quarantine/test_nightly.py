@@ -166,6 +166,24 @@ async def test_what_the_owner_approved_in_spite_of_a_difference_is_not_compared(
     assert home.compared == []
 
 
+async def test_a_comparison_that_breaks_leaves_the_others_to_be_compared(monkeypatch):
+    home = Home(monkeypatch)
+    first = await home.in_trial()
+    second = await home.in_trial(name="SecondOne", code="emit('price_change', { other: true })")
+    nightly = home.nightly()
+    await nightly.compare_if_due()
+    await home.ran()
+
+    async def compare(neuron: Neuron, *_: Any, **__: Any) -> Equality:
+        if neuron.id == first.id:
+            raise OverflowError("int too large to convert to float")
+        return Equality(compared=1, first_difference=FOUND)
+
+    monkeypatch.setattr(module, "compare", compare)
+    assert [one.id for one in await home.next_day(nightly)] == [second.id]
+    assert home.status(first).status is Status.TRIAL
+
+
 async def test_it_is_done_once_in_so_many_hours_also_after_a_restart(monkeypatch):
     home = Home(monkeypatch, nightly={"every_hours": 10})
     await home.in_trial()
