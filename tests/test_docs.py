@@ -371,10 +371,13 @@ async def test_the_table_of_the_home_names_each_file_and_they_are_private(tmp_pa
     unnamed = [name for name in kept if not any(fnmatch.fnmatch(name, f"{pattern}*") for pattern in patterns)]
     assert unnamed == []
     missing = [pattern for pattern in patterns if not fnmatch.filter(kept, f"{pattern}*")]
-    # Nobody was told of a question yet, and nobody has typed.
+    # The owner was told of nothing yet, has typed nothing, and no schedule was due.
     files = ("journal.sqlite*", "journal.steps", "journal.lock", "results/", "changes/", "logs/")
     workflows = [f"workflows/{name}" for name in files]
-    assert missing == ["state/proposals/told.json", "state/chat-history.jsonl", *workflows, "mcp.json", "mcp.lock"]
+    told = [
+        f"state/{name}" for name in ("proposals/told.json", "outcomes/owner.json", "autonomic/schedules.json", "mail/")
+    ]
+    assert missing == [*told, "state/chat-history.jsonl", *workflows, "mcp.json", "mcp.lock"]
     found = [path for path in settings.home.rglob("*") if not path.is_symlink()]
     modes = {stat.S_IMODE(path.stat().st_mode) for path in found}
     assert modes == {0o600, 0o700}

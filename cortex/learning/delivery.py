@@ -18,7 +18,6 @@ log = logging.getLogger("motor_cortex")
 
 TELLING_S = 120.0
 """Timeout of one channel."""
-KIND = "emission"
 
 
 @runtime_checkable
@@ -81,7 +80,7 @@ class Delivery:
     def _note(self, emitted: Emitted, told: Sequence[str]) -> None:
         try:
             self._record(
-                KIND,
+                "emission",
                 what=f"emission {emitted.action}",
                 neuron=emitted.neuron,
                 type=emitted.signal.type,
