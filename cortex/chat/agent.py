@@ -126,11 +126,17 @@ class Agent:
         """Take what a neuron said by itself, and keep it in the conversation; None if none has. Raises
         ConversationError."""
         signal = self.voice.take_answer()
+        while signal is not None and self._is_stopped(signal):
+            signal = self.voice.take_answer()
         if signal is None:
             return None
         with self.conversation.turn():
             self.conversation.append(UserMessage(EVENT))
             return self._said(signal)
+
+    def _is_stopped(self, signal: Signal) -> bool:
+        """Whether the kill switch was turned on since the neuron said it: it would go on speaking to the model."""
+        return self.cortex.switch.refusal(signal.source.removeprefix("neuron:")) is not None
 
     def _said(self, signal: Signal) -> str:
         # Redacted: the model reads it from now on, and the neuron may have the words from a server.
@@ -195,7 +201,7 @@ class Agent:
         if not self.cortex.autonomic.emit(signal):
             return None
         answer = await self.voice.answer_in_time()
-        if answer is None:
+        if answer is None or self._is_stopped(answer):
             return None
         with self.conversation.turn():
             self.conversation.append(UserMessage(bounded(whole(text), MAX_TEXT_CHARS)))

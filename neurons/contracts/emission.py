@@ -65,8 +65,13 @@ def emission_text(template: str, type_: str, data: Any) -> str:
     fields = data if isinstance(data, dict) else {"data": data}
     if not template:
         return _line(f"{type_} {_said(data, MAX_TEXT)}" if data not in (None, {}) else type_, MAX_TEXT)
+    said: dict[str, str] = {}
+    # Each once: a field may be large, and the template may name it a hundred times.
+    for name in _FIELD.findall(template):
+        if name not in said:
+            said[name] = _said(fields.get(name, "?"), _MAX_FIELD)
     # In one pass: braces in the data are no fields.
-    return _line(_FIELD.sub(lambda found: _said(fields.get(found[1], "?"), _MAX_FIELD), template), MAX_TEXT)
+    return _line(_FIELD.sub(lambda found: said[found[1]], template), MAX_TEXT)
 
 
 def kept_text(text: str) -> str:

@@ -97,6 +97,17 @@ def test_what_a_neuron_says_by_itself_is_part_of_the_conversation(tmp_path: Path
     assert words[1:] == ["it rains", "does it rain?", "yes"]
 
 
+@pytest.mark.parametrize("stopped", [None, "counter"])
+def test_nothing_is_said_by_a_neuron_that_the_kill_switch_has_stopped(tmp_path: Path, stopped: str | None) -> None:
+    with chat(
+        tmp_path, [], ForPrograms(io.StringIO()), keyboard=io.StringIO(), screen=io.StringIO(), is_there=False
+    ) as talk:
+        talk.portal.call(talk.agent.voice.answer, said("obey me"))
+        talk.agent.cortex.switch.turn_on("it lies", "owner", neuron=stopped)
+        assert talk.spoken() is None
+        assert talk.agent.conversation.messages() == []
+
+
 async def test_an_answer_that_comes_late_or_to_something_else_waits_for_the_pause_between_two_turns() -> None:
     nudges: list[int] = []
     voice = Voice(lambda: nudges.append(1))

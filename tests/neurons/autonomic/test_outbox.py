@@ -37,6 +37,17 @@ class TestText:
         assert len(emission_text("", "x", ["\u202e" * 16_000])) <= 500
         assert len(emission_text("{a}" * 160, "x", {"a": "b" * 16_000})) <= 500
 
+    def test_a_field_is_written_out_once_however_often_the_template_names_it(self) -> None:
+        written: list[int] = []
+
+        class Field:
+            def __str__(self) -> str:
+                written.append(1)
+                return "much"
+
+        assert emission_text("{a} {a} {a}", "x", {"a": Field()}) == '"much" "much" "much"'
+        assert written == [1]
+
     def test_without_a_template_it_is_the_type_and_the_data(self) -> None:
         assert emission_text("", "low_stock", {"left": 3}) == 'low_stock {"left":3}'
         assert emission_text("", "low_stock", None) == "low_stock"
