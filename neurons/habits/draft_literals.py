@@ -9,11 +9,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .draft_reading import MAX_TEXT
 from .similarity import Parameter
 
 MAX_PARAMETERS = 8
 _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*", re.ASCII)
 _ADDRESS = re.compile(r"(?:https?:)?//[^/?#]*", re.IGNORECASE)
+_UNESCAPED = re.compile(r"(\\.)|`|\$\{", re.DOTALL)
 _TYPES = {"number": "number", "boolean": "boolean", "text": "string", "piece": "string"}
 _TEXTS = frozenset({"text", "piece"})
 
@@ -85,8 +87,8 @@ def replaced(code: str, places: Sequence[LiteralPlace], found: dict[int, set[str
     for index in sorted(found)[: 4 * MAX_PARAMETERS]:
         place, values = places[index], found[index]
         cut = _part(place, values)
-        if cut is None:
-            continue
+        if cut is None or (any(cut[:2]) and len(place.text) >= MAX_TEXT):
+            continue  # of a longer text the rest is not known, and would be lost
         before, after, label = cut
         key = (label, frozenset(values))
         if key not in names and len(parameters) >= MAX_PARAMETERS:
@@ -150,7 +152,8 @@ def _expression(place: LiteralPlace, before: str, after: str, name: str) -> str:
         return f"{before}${{args.{name}}}{after}"
     if place.kind != "text" or not (before or after):
         return f"args.{name}"
-    plain = [part.replace("`", "\\`").replace("${", "\\${") for part in (before, after)]
+    # What is escaped already stays: a second backslash would end the escape, and the rest of the text would be code.
+    plain = [_UNESCAPED.sub(lambda found: found[1] or f"\\{found[0]}", part) for part in (before, after)]
     return f"`{plain[0]}${{args.{name}}}{plain[1]}`"
 
 

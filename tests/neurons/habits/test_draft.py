@@ -8,7 +8,7 @@ import pytest
 
 from neurons import DraftReader, Habit, NeuronSettings, Proposal, drafted, name_of, rehearse
 from neurons.habits.draft import WordingRead, wording_of
-from neurons.habits.draft_literals import MAX_PARAMETERS
+from neurons.habits.draft_literals import MAX_PARAMETERS, LiteralPlace, replaced
 from neurons.habits.draft_reading import read
 from neurons.habits.draft_times import suggested
 from neurons.habits.fingerprint import fingerprint
@@ -251,3 +251,27 @@ async def test_drafts_of_ordinary_habits_pass_quarantine_as_they_stand():
             passed += report.passed
             problems += [(family.name, problem) for problem in report.problems]
     assert passed >= 0.8 * len(chosen), problems
+
+
+def with_a_hole(text: str) -> str:
+    """`f("…")` with what follows `a=` as a parameter."""
+    place = LiteralPlace(2, 4 + len(text), "text", text[:200], "url")
+    return replaced(f'f("{text}")', [place], {0: {place.text, place.text.replace("a=1", "a=2")}}).code
+
+
+@pytest.mark.parametrize(
+    ("text", "rest"),
+    [
+        (r"/q?a=1&b=\${gone()}", r"&b=\${gone()}"),
+        (r"/q?a=1&b=\`gone()", r"&b=\`gone()"),
+        (r"/q?a=1&b=\\${gone()}", r"&b=\\\${gone()}"),
+        ("/q?a=1&b=`${gone()}", r"&b=\`\${gone()}"),
+    ],
+)
+def test_no_text_becomes_code_in_a_template(text, rest):
+    assert with_a_hole(text) == f"f(`/q?a=${{args.a}}{rest}`)"
+
+
+def test_a_text_that_is_not_wholly_known_is_left_as_it_is():
+    text = f"/q?a=1&b={'x' * 200}&end"
+    assert with_a_hole(text) == f'f("{text}")'
