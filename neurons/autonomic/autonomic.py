@@ -91,7 +91,13 @@ class Autonomic:
         self._office: PostOffice | None = None
         if storage is not None:
             self._office = PostOffice(
-                storage, courier, now=now, is_killed=self._is_on, told=self._note_told, runner=runner
+                storage,
+                courier,
+                now=now,
+                is_killed=self._is_on,
+                is_awake=pipeline.store.may_speak,
+                told=self._note_told,
+                runner=runner,
             )
         publish = self._office.publish if self._office is not None else lambda _: None
         self._store = AutonomicStore(

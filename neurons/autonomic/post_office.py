@@ -55,6 +55,7 @@ class PostOffice:
         *,
         now: Callable[[], float],
         is_killed: Callable[[str | None], bool],
+        is_awake: Callable[[str], bool],
         told: Callable[[str, str, Sequence[str]], None],
         runner: bool,
     ) -> None:
@@ -65,6 +66,7 @@ class PostOffice:
         self._courier = courier
         self._now = now
         self._is_killed = is_killed
+        self._is_awake = is_awake
         self._told = told
         self._runner = runner
         self._posts: deque[Signal] = deque(maxlen=_MAX_WAITING)
@@ -188,6 +190,9 @@ class PostOffice:
         if letter.action == "notify":
             # One program tells the owner: the one that runs the neurons.
             return state is LayerState.LEADING
+        if not self._is_awake(letter.neuron):
+            # What a neuron told before it was stopped stays told. It says nothing more, and starts nothing.
+            return False
         origin = letter.signal.origin
         return letter.action != "answer" or origin in {"", self.program} or age > ORIGIN_S
 

@@ -26,6 +26,11 @@ class NeuronStore:
         self._now = now
         self._newer: set[str] = set()
 
+    def may_speak(self, source: str) -> bool:
+        """Whether what was emitted by this neuron may still be said. True for a source that is no neuron."""
+        document = self._storage.read(f"{FOLDER}/{source}") if is_key(f"{FOLDER}/{source}") else None
+        return document is None or document.data.get("status") in {Status.TRIAL.value, Status.ACTIVE.value}
+
     def load_all(self) -> list[Neuron]:
         """All readable neurons, sorted by id. A document that is not a neuron is set aside and reported; one written by
         a newer version is left alone, and reported once."""

@@ -189,6 +189,18 @@ class TestDelivery:
             house.first.killed.clear()
             await until(lambda: box.given)
 
+    @pytest.mark.parametrize("action", ["wake", "answer"])
+    async def test_a_neuron_that_was_disabled_says_nothing_more(self, house: House, action: str) -> None:
+        neuron = house.first.trial(emission={"action": action})
+        async with house.program() as autonomic:
+            autonomic.emit("tick")
+            await settled(autonomic)
+        house.first.governed.disable(neuron.id, "enough")
+        box = Box(action)
+        async with house.program(box):
+            await anyio.sleep(0.6)
+        assert box.given == []
+
     async def test_wakes_of_both_kinds_count_in_one_limit(self, tmp_path: Path) -> None:
         made = Layer(
             counting, governed=Governed(DeferredStorage(tmp_path), wake_on=["host_news"], max_wakes_per_hour=2)
