@@ -390,7 +390,9 @@ class Autonomic:
         while True:
             with self._nothing_ends():
                 self.beat()
-            await anyio.sleep(min(poll_s, self._heart.seconds_left(self._now())))
+            # While another process leads, no tick of this heart is handed out, and the next one is due for ever.
+            leads = self._state is LayerState.LEADING
+            await anyio.sleep(min(poll_s, self._heart.seconds_left(self._now())) if leads else poll_s)
 
     async def _keep(self, looked: anyio.Event) -> None:
         pause_s = min(LOOK_S, self._settings.autonomic.save_s)

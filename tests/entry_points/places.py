@@ -21,6 +21,7 @@ FILE = "own: a file of the owner or of ours, read while nobody waits"
 HOME = "own: written by us into the home, in lines or files of a few kilobytes"
 MADE = "own: made by us a moment before, of what was read and bounded"
 JOURNAL = "own: in a thread, and counted before it is written, so that what is read is within the same limits"
+READER = "own: what a process that reads code answered, in a line of limited length"
 POLICY = "own: a few hosts of settings or of an approved document"
 
 PLACES: dict[str, str] = {
@@ -110,6 +111,20 @@ PLACES: dict[str, str] = {
     "cortex/workflows/plan_file.py::_value_of": FILE,
     "cortex/commands/workflow_changes.py::_value": FILE,
     "cortex/workflows/sqlite_rows.py::_plan_of": JOURNAL,
+    "neurons/autonomic/mail.py::Mail._checked": FILE,
+    "neurons/habits/draft.py::DraftReader.read": READER,
+    "neurons/habits/literals.py::LiteralReader.read": READER,
+    "neurons/habits/literals.py::places_of": READER,
+    "neurons/quarantine/players.py::candidate_player": POLICY,
+    "neurons/quarantine/worlds.py::_with_body": MADE,
+    "cortex/audit/neuron_changes.py::NeuronChanges._recall": HOME,
+    "cortex/commands/neuron_call.py::_arguments": FILE,
+    "cortex/commands/skill_import.py::_of_document": FILE,
+    "cortex/commands/skill_import.py::_parameters": FILE,
+    "cortex/commands/skill_import.py::_scalar": FILE,
+    "cortex/demo/story.py::_about_habit": MADE,
+    "cortex/mcp_server/server.py::mcp_server.list_tools": MADE,
+    "cortex/motor_cortex.py::MotorCortex.call_function": MADE,
 }
 """Each place, with the drive that tests its time, or the reason why it needs none. The author of a place adds it."""
 

@@ -572,6 +572,21 @@ async def test_a_layer_whose_opening_is_cancelled_leaves_nothing_behind(tmp_path
     assert len(layer.residents.opened) == len(layer.residents.closed) <= 1
 
 
+async def test_a_process_that_stands_by_rests_between_two_looks(tmp_path):
+    """It once looked without a pause: its own heart was never beaten, and so was late for ever."""
+    path = tmp_path / "autonomic.lock"
+    holder = FileLock(path)
+    assert holder.try_take()
+    layer = Layer(count, autonomic={"tick_s": 60})
+    looks = []
+    async with layer.open(lock=FileLock(path)) as autonomic:
+        autonomic.beat = lambda: looks.append(1)
+        layer.clock.forward(hours=1)
+        await anyio.sleep(0.5)
+    holder.close()
+    assert len(looks) <= 100
+
+
 async def test_a_process_that_takes_the_lead_emits_no_signals_for_the_hours_before(tmp_path):
     path = tmp_path / "autonomic.lock"
     holder = FileLock(path)
