@@ -131,7 +131,7 @@ async def test_large_displays_become_blocks_in_a_thread(monkeypatch):
         return BLOCK
 
     monkeypatch.setattr(server, "_block", block)
-    answers = server._Answers(Cortex(), set(), None, 1.0, None, None)
+    answers = server._Answers(Cortex(), set(), None, 1.0, None, None, None)
     for name in ("core_execute", "execute_code"):
         result = await answers._answer(name, {}, Progress(None, 1.0), None, None)
         assert result["content"][-1] == BLOCK

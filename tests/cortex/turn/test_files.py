@@ -46,7 +46,9 @@ def folder(tmp_path):
 
 
 def contents(folder):
-    return {str(path.relative_to(folder)): path.read_text() for path in sorted(folder.rglob("*")) if path.is_file()}
+    """The files by name, but for what Python keeps of a module that it has imported from there."""
+    paths = [path for path in sorted(folder.rglob("*")) if path.is_file() and "__pycache__" not in path.parts]
+    return {str(path.relative_to(folder)): path.read_text() for path in paths}
 
 
 def cortex(home, folder=None, commit="ask", *, owner=None, runtime=None, **sections):
