@@ -273,9 +273,12 @@ class MotorCortex:
         return [tool.declaration for tool in learned if policy_of(tool, self.settings.tools) != "deny"]
 
     def function_name(self, name: str) -> str:
-        """The name in code of the learned function of this id or name; the name itself if none is known."""
+        """The name in code of the learned function of this id or name, or of the only one whose id begins like this;
+        the name itself if none is known."""
         known = () if self._living is None else self._living.functions.functions.known()
-        return next((one.function_name for one in known if name in {one.id, one.name}), name)
+        found = [one for one in known if name in {one.id, one.name, one.function_name}]
+        found = found or [one for one in known if name and one.id.startswith(name)]
+        return found[0].function_name if len(found) == 1 else name
 
     @property
     def functions(self) -> tuple[str, ...]:

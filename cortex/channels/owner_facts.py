@@ -120,7 +120,7 @@ def _does(neuron: Neuron) -> str:
     parts += [f"calls {some(neuron.tools, MAX_NAMED)}"] if neuron.tools else []
     if need := neuron.report.files if neuron.report is not None else "":
         parts.append("works on files" if need == "write" else "reads files")
-    return " and ".join(parts) if parts else "computes, and reaches no host and no tool"
+    return " and ".join(parts) if parts else "only computes (no host, no tool)"
 
 
 def _emission(neuron: Neuron) -> str:

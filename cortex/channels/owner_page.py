@@ -197,7 +197,8 @@ def _compared(report: Report | None) -> Iterator[str]:
 def _scenario(scenario: ScenarioResult) -> str:
     emitted = ", ".join(f"{count} {one_name(name)}" for name, count in scenario.emitted.items()) or "nothing"
     problem = f", {one_line(scenario.problem)}" if scenario.problem else ""
-    told = f"{scenario.signals} signals, emitted {emitted}, at most {scenario.energy:.4g} energy for one"
+    signals = f"{scenario.signals} signal{'' if scenario.signals == 1 else 's'}"
+    told = f"{signals}, emitted {emitted}, at most {scenario.energy:.4g} energy for one"
     return f"{one_line(scenario.name)}: {'ok' if scenario.ok else 'FAILED'}, {told}{problem}"
 
 

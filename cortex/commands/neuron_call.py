@@ -13,10 +13,11 @@ from pydantic_core import from_json, to_json
 from sandbox import SandboxError, ToolError
 
 from .exits import REFUSED, CommandError
-from .options import refuse_if_killed
+from .options import own_toolbox, refuse_if_killed, with_hint
 
 if TYPE_CHECKING:
     from cortex.settings import Settings
+    from cortex.tools import Toolbox
 
 MAX_FILE_BYTES = 4 * 1024 * 1024
 
@@ -25,10 +26,11 @@ def call(options: Namespace, settings: Settings) -> str:
     """The result as JSON. Raises CommandError."""
     arguments = _arguments(options.args)
     refuse_if_killed(settings)
+    toolbox = own_toolbox(options.tools) if options.tools is not None else None
     try:
-        result = anyio.run(_called, options.neuron, arguments, settings)
+        result = anyio.run(_called, options.neuron, arguments, settings, toolbox)
     except ToolError as error:
-        raise CommandError(str(error), REFUSED) from error
+        raise CommandError(with_hint(str(error)), REFUSED) from error
     except SandboxError as error:
         raise CommandError(str(error), REFUSED) from error
     return to_json(result, indent=None if options.json else 2).decode()
@@ -56,7 +58,7 @@ def _read(path: Path) -> bytes:
     return data
 
 
-async def _called(name: str, arguments: dict[str, Any], settings: Settings) -> Any:
+async def _called(name: str, arguments: dict[str, Any], settings: Settings, toolbox: Toolbox | None) -> Any:
     from cortex.motor_cortex import MotorCortex
 
     # Neurons go on in the process that runs them, and habits are no business of this one.
@@ -66,5 +68,5 @@ async def _called(name: str, arguments: dict[str, Any], settings: Settings) -> A
             "habits": settings.neurons.habits.model_copy(update={"enabled": False}),
         }
     )
-    async with MotorCortex(settings.model_copy(update={"neurons": alone}), channels=[]) as cortex:
+    async with MotorCortex(settings.model_copy(update={"neurons": alone}), toolbox=toolbox, channels=[]) as cortex:
         return await cortex.call_function(cortex.function_name(name), arguments)

@@ -43,7 +43,7 @@ def life_lines(neuron: Neuron, around: Around, now: float, width: int) -> Iterat
     what = "call" if neuron.is_function else "model call"
     parts = [f"saved {saved:,} {what}{'' if saved == 1 else 's'}"]
     if neuron.is_function:
-        parts = [f"called {saved:,} times as tools.learned.{neuron.function_name}"]
+        parts = [f"called {saved:,} time{'' if saved == 1 else 's'} as tools.learned.{neuron.function_name}"]
     if neuron.is_awake and (energy := energy_of_a_day(neuron, around, now)) is not None:
         parts.append(f"{energy:.2g} energy a day")
     if neuron.is_awake and (at := next_run(neuron, now)) is not None:
@@ -51,8 +51,9 @@ def life_lines(neuron: Neuron, around: Around, now: float, width: int) -> Iterat
     yield fit_in(", ".join(parts), width)
     if (last := neuron.last_emission) is not None:
         told = f"told {', '.join(last.told)}" if last.told else "nobody was told"
-        text = f": {last.text}" if last.text else ""
-        yield fit_in(f"last {local_time(last.at)}, {told}, {last.type}{text}", width)
+        # Without a text of its own an emission is told as its type and data.
+        text = last.text if last.text.startswith(f"{last.type} ") else f"{last.type}: {last.text}".removesuffix(": ")
+        yield fit_in(f"last {local_time(last.at)}, {told}, {text}", width)
 
 
 def life_facts(neuron: Neuron, around: Around, now: float) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from cortex.text import local_time, styled, visible
 
 from .exits import INTERRUPTED, REFUSED, SUCCESS, CommandError
-from .options import own_toolbox
+from .options import own_toolbox, with_hint
 
 if TYPE_CHECKING:
     from cortex.motor_cortex import MotorCortex
@@ -118,7 +118,7 @@ class RunLines:
         if overview.state.value != self._state:
             self._state = overview.state.value
             self.write("state", f"{self._state}, with {_neurons(len(overview.nerves))}", state=self._state)
-        nerves = {view.neuron.id: f"{view.state.value} {view.reason}".strip() for view in overview.nerves}
+        nerves = {view.neuron.id: how_it_is(view.state.value, view.reason) for view in overview.nerves}
         for neuron, how in nerves.items():
             if self._nerves.get(neuron) != how:
                 self.write("neuron", f"{neuron} is {how}", neuron=neuron, state=how)
@@ -136,6 +136,12 @@ class RunLines:
         else:
             line = f"{styled(local_time(now, '%H:%M:%S'), 'dim', sys.stdout)}  {visible(text)}"
         print(line, flush=True)
+
+
+def how_it_is(state: str, reason: str) -> str:
+    """`awake`, or `in trouble: there is no tool …`, to be said after "is"."""
+    state = "in trouble" if state == "trouble" else state
+    return f"{state}: {with_hint(reason)}" if reason else state
 
 
 def _neurons(count: int) -> str:

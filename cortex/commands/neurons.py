@@ -51,6 +51,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     _add_import(action("import", "propose the script of an Agent Skills folder; nothing is run", of_one=False))
     call = action("call", "call a learned function that is in trial or active, and print its result")
     call.add_argument("--args", metavar="JSON", default="{}", help="its arguments, as one object; @FILE reads a file")
+    call.add_argument("--tools", metavar="MODULE:NAME", help="a Toolbox of your own, with the tools that it may call")
     export = action("export", "write it as a folder of the Agent Skills format")
     export.add_argument("--to", metavar="DIR", type=Path, required=True, help="where the folder is made")
 

@@ -109,6 +109,12 @@ def own_toolbox(place: str) -> Toolbox:
         raise CommandError(f"--tools: {error}") from error
 
 
+def with_hint(reason: str) -> str:
+    """The reason why a neuron does not run, and what the owner can do about it."""
+    missing = "there is no tool" in reason
+    return f"{reason}. --tools MODULE:NAME lends the tools of a toolbox of yours" if missing else reason
+
+
 def text_in(name: str) -> str:
     """The text of a file; - is standard input. Raises CommandError."""
     try:

@@ -218,11 +218,17 @@ def _opened_below(place: int, name: str) -> Iterator[int]:
     try:
         handle = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=place)
     except OSError as error:
-        raise NoSkill(f"{name} is no folder: links are not followed ({error.strerror})") from error
+        raise NoSkill(f"{name} is no folder: {_why_not(error)}") from error
     try:
         yield handle
     finally:
         os.close(handle)
+
+
+def _why_not(error: OSError) -> str:
+    """A link gives ELOOP, or ENOTDIR where a folder was wanted."""
+    is_missing = isinstance(error, FileNotFoundError)
+    return "there is none in this folder" if is_missing else f"links are not followed ({error.strerror})"
 
 
 def _listed(place: int) -> list[str]:
@@ -240,7 +246,7 @@ def _text(place: int, name: str, most: int) -> str:
         # Not blocking: a pipe would wait for a writer for ever.
         handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=place)
     except OSError as error:
-        raise NoSkill(f"{name} cannot be read: links are not followed ({error.strerror})") from error
+        raise NoSkill(f"{name} cannot be read: {_why_not(error)}") from error
     with os.fdopen(handle, "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise NoSkill(f"{name} is no plain file")

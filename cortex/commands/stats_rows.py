@@ -57,9 +57,12 @@ def _table(usage: HomeUse) -> Iterator[tuple[str, str]]:
     yield "habits now", ", ".join(f"{habits.get(what, 0):,} {what}" for what in ("noticed", "told", "learned"))
     decided = ", ".join(f"{count:,} {what}" for what, count in sorted(usage.decisions.items()))
     yield "proposals", decided or "none"
-    kinds = f"{neurons.get('neurons', 0):,} neurons, {neurons.get('functions', 0):,} functions"
+    kinds = ", ".join(_counted(neurons.get(f"{what}s", 0), what) for what in ("neuron", "function"))
     yield "learned now", f"{kinds}: {neurons.get('awake', 0):,} awake, {neurons.get('waiting', 0):,} waiting for you"
-    yield "signals answered", f"{neurons.get('signals', 0):,}, {neurons.get('emitted', 0):,} emitted (in all)"
+    yield (
+        "signals answered",
+        f"{neurons.get('signals', 0):,}, {neurons.get('emitted', 0):,} emitted (by the versions that are there now)",
+    )
     yield "learned calls", f"{usage.learned_calls:,}"
     yield "model calls saved", f"{usage.model_calls_saved:,} at least: emissions and learned calls"
     energy = ", ".join(f"{amount:.3g} {kind}" for kind, amount in sorted(usage.energy.items()))
@@ -70,11 +73,16 @@ def _plots(usage: HomeUse, width: int, paint: Paint, *, symbols: bool) -> Iterat
     room = min(_MAX_POINTS, max(width - LABEL - 18, 4))
     for name in SERIES:
         values = usage.series(name, room)
-        most = f"at most {max(values):,.3g}" if any(values) else "none"
-        yield f"{name:{LABEL}} {paint(plot(values, symbols=symbols), 'cyan')} {most}"
+        most = f" at most {max(values):,.3g}" if any(values) else " none"
+        yield f"{name:{LABEL}} {paint(plot(values, symbols=symbols), 'cyan')}{most}"
     days = -(-((usage.until - usage.since).days + 1) // room)
-    told = f"each mark is {'a day' if days == 1 else f'{days} days'}, the newest last"
+    scale = "" if symbols else "; 9 is the most, . is none"
+    told = f"each mark is {'a day' if days == 1 else f'{days} days'}, the newest last{scale}"
     yield paint(fit(told, width), "dim")
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
 def facts_of_usage(usage: HomeUse) -> dict[str, Any]:

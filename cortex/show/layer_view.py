@@ -69,7 +69,9 @@ def layer_lines(layer: Layer | None) -> list[str]:
         return [f"Process {layer.pid} holds the neurons and has stopped them, because the kill switch is on"]
     counts = layer.counts
     told = f"Process {layer.pid} runs the neurons since {local_time(layer.since)}"
-    lines = [f"{told}: {counts.delivered:,} signals given, {counts.waiting:,} waiting"]
+    lines = [
+        f"{told}: {counts.delivered:,} signal{'' if counts.delivered == 1 else 's'} given, {counts.waiting:,} waiting"
+    ]
     dropped = {why: count for why, count in counts.dropped.items() if count}
     if dropped:
         reasons = ", ".join(f"{count:,} {visible(why)}" for why, count in dropped.items())

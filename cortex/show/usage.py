@@ -61,6 +61,7 @@ class HomeUse:
     """Executions by the hash of their code."""
     tools: Counter[str] = field(default_factory=Counter)
     learned_calls: int = 0
+    """Calls of learned functions that succeeded."""
     decisions: Counter[str] = field(default_factory=Counter)
     emissions: int = 0
     energy: dict[str, float] = field(default_factory=dict)
@@ -104,8 +105,9 @@ class HomeUse:
     def _tool_call(self, facts: Mapping[str, Any], counts: Counter[str]) -> None:
         tool = str(facts.get("tool"))[:64]
         if tool.startswith(LEARNED):
-            self.learned_calls += 1
-            counts["learned calls"] += 1
+            # A call that was refused or failed has saved nothing.
+            self.learned_calls += facts.get("ok") is True
+            counts["learned calls"] += facts.get("ok") is True
         elif facts.get("origin") == "code":
             _count(self.tools, tool)
 
@@ -147,7 +149,8 @@ class HomeUse:
 
     @property
     def model_calls_saved(self) -> int:
-        """At least: each call of a learned function, and each emission, which a model would have had to look for."""
+        """At least: each successful call of a learned function, and each emission. A model would have had to look for
+        both."""
         return self.learned_calls + max(self.emissions, self.neurons.get("emitted", 0))
 
 
@@ -176,7 +179,8 @@ def _hands(usage: HomeUse) -> str:
         return "no: no code ran"
     share = sum(usage.succeeded.values()) / usage.all_runs
     days = (usage.until - usage.since).days + 1
-    return f"yes: {_counted(usage.all_runs, 'run')} on {usage.days_with_runs} of {days} days, {share:.0%} succeeded"
+    when = f"on {usage.days_with_runs} of {_counted(days, 'day')}"
+    return f"yes: {_counted(usage.all_runs, 'run')} {when}, {share:.0%} succeeded"
 
 
 def _needs(usage: HomeUse) -> Iterable[tuple[str, str]]:

@@ -17,6 +17,7 @@ import anyio
 import pytest
 
 from cortex import MotorCortex, Settings
+from cortex.commands.neuron_run import how_it_is
 from neurons import LayerState, Proposal, Report, Signal, code_hash, policy_hash
 from neurons.autonomic.mail import Mail
 from sandbox import SandboxSettings
@@ -157,3 +158,11 @@ async def test_the_unit_is_printed_and_nothing_is_written(tmp_path: Path) -> Non
     assert f'"--home={tmp_path}/a home%%"' in done.stdout
     assert "systemctl --user" in done.stdout
     assert list(home.iterdir()) == []
+
+
+def test_a_neuron_without_its_tool_is_told_with_what_lends_it() -> None:
+    assert how_it_is("awake", "") == "awake"
+    assert how_it_is("trouble", 'tools: there is no tool "shop.stock" for neurons; there are: none') == (
+        'in trouble: tools: there is no tool "shop.stock" for neurons; there are: none. '
+        "--tools MODULE:NAME lends the tools of a toolbox of yours"
+    )

@@ -132,7 +132,10 @@ def test_links_and_special_files_are_not_read(tmp_path):
         proposal_from(folder, Wishes())
     (folder / "SKILL.md").unlink()
     (folder / "SKILL.md").symlink_to("/dev/zero")
-    with pytest.raises(NoSkill, match=r"SKILL\.md cannot be read"):
+    with pytest.raises(NoSkill, match=r"SKILL\.md cannot be read: links are not followed"):
+        proposal_from(folder, Wishes())
+    (folder / "SKILL.md").unlink()
+    with pytest.raises(NoSkill, match=r"SKILL\.md cannot be read: there is none in this folder"):
         proposal_from(folder, Wishes())
 
 

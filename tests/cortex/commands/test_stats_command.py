@@ -66,7 +66,7 @@ def test_the_gates_are_answered_and_the_numbers_are_in_a_table(home, capsys):
         "Does it write the same again?\n  yes: 0 habits, 0 learned; 15 runs of the very same code",
         "Is what it learned used?\n  yes: 1 awake, at least 1 model call saved",
         "runs, isolated         15, 14 succeeded",
-        "learned now            1 neurons, 0 functions: 1 awake, 0 waiting for you",
+        "learned now            1 neuron, 0 functions: 1 awake, 0 waiting for you",
         "0.2 neurons",
         "shop.stock\\u001b[2J 1",
     ):

@@ -262,8 +262,16 @@ async def test_the_owner_calls_one_at_a_shell(tmp_path, capsys):
     (tmp_path / "cortex.toml").write_text(
         f'home = "{tmp_path}/agent"\n[neurons.autonomic]\ntimeout_isolated_ms = 60000\n'
     )
-    async with cortex_at(tmp_path / "agent") as cortex:
+    (tmp_path / "lent.py").write_text(
+        'from cortex import Toolbox\n\ntoolbox = Toolbox()\n\n\n@toolbox.tool(name="notes.shout")\n'
+        'def shout(text: str) -> str:\n    """Shout."""\n    return text.upper()\n'
+    )
+    toolbox = Toolbox()
+    toolbox.add(shout, name="notes.shout")
+    async with cortex_at(tmp_path / "agent", toolbox) as cortex:
         await learn(cortex)
+        code, text = "return await tools.notes.shout({ text: args.text })", schema(text={"type": "string"})
+        await learn(cortex, "Shouting", code, tools=["notes.shout"], parameters=text)
 
     async def at_a_shell(*arguments: str) -> tuple[int, str, str]:
         command = ["neurons", "--config", str(tmp_path / "cortex.toml"), "call", *arguments]
@@ -271,14 +279,18 @@ async def test_the_owner_calls_one_at_a_shell(tmp_path, capsys):
         said = capsys.readouterr()
         return code, said.out, said.err
 
-    for name in ("CompoundInterest", "compound-interest", "compoundInterest"):
+    for name in ("CompoundInterest", "compound-interest", "compoundInterest", "comp"):
         assert await at_a_shell(name, "--args", '{"p": 100, "r": 1, "n": 2}') == (0, "400\n", "")
+    shouting = ("shouting", "--args", '{"text": "hey"}')
+    lent = ("--tools", f"{tmp_path / 'lent.py'}:toolbox")
+    assert await at_a_shell(*shouting, *lent) == (0, '"HEY"\n', "")
     for arguments, said in (
+        (shouting, 'there is no tool "notes.shout" for neurons; there are: none. --tools MODULE:NAME lends'),
         (("CompoundInterest",), "It takes p, r, n"),
         (("CompoundInterest", "--args", "[1]"), "--args is one JSON object"),
         (("CompoundInterest", "--args", "{p"), "--args is not JSON"),
         (("CompoundInterest", "--args", "@/nothing/here"), 'Cannot read "/nothing/here"'),
-        (("nobody",), 'There is no learned function "nobody"; there are: compoundInterest'),
+        (("nobody",), 'There is no learned function "nobody"; there are: compoundInterest, shouting'),
     ):
         code, out, err = await at_a_shell(*arguments)
         assert (code != 0, out, said in err) == (True, "", True), err

@@ -50,7 +50,8 @@ def test_runs_are_counted_by_tier_with_those_that_succeeded():
 
 
 def test_calls_of_learned_functions_and_emissions_are_model_calls_saved():
-    calls = [Told("tool_call", {"tool": "learned.interest", "origin": "code"})] * 3
+    calls = [Told("tool_call", {"tool": "learned.interest", "origin": "code", "ok": True})] * 3
+    calls.append(Told("tool_call", {"tool": "learned.interest", "origin": "code", "ok": False}))
     found = usage(*calls, Told("emission"), Told("tool_call", {"tool": "shop.stock", "origin": "code"}))
     assert (found.learned_calls, found.emissions, found.model_calls_saved) == (3, 1, 4)
     assert dict(found.tools) == {"shop.stock": 1}
@@ -101,7 +102,7 @@ def test_a_series_has_at_most_so_many_points_and_loses_no_run(days, points, span
 def test_the_gates_are_answered_from_the_numbers():
     nothing = dict(gates(usage()))
     assert [answer.partition(":")[0] for answer in nothing.values()] == ["no", "no", "no", "not yet"]
-    found = usage(run(), run(), run(tier="network"), Told("tool_call", {"tool": "learned.x"}))
+    found = usage(run(), run(), run(tier="network"), Told("tool_call", {"tool": "learned.x", "ok": True}))
     found.habits = {"noticed": 2, "learned": 1}
     answers = dict(gates(found))
     assert answers["Does the agent use its hands?"] == "yes: 3 runs on 1 of 30 days, 100% succeeded"
