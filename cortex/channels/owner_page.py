@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cortex.text import beyond_ascii, code_lines, local_time
-from neurons import Around, granted_files
+from neurons import Around, code_hash, granted_files, policy_hash
 
 from .agent_text import labelled, names, one_line, one_name
 from .owner_change import change_lines
@@ -20,7 +20,7 @@ from .owner_facts import cost_sentence, sentence
 from .owner_reach import reach_lines
 
 if TYPE_CHECKING:
-    from neurons import Neuron, Outcome, Report, ScenarioResult
+    from neurons import Approval, Neuron, Outcome, Report, ScenarioResult
 
 _PROPOSED = ("quarantine", "awaiting_owner")
 HASH_CHARACTERS = 8
@@ -50,7 +50,7 @@ def owner_view(neuron: Neuron, habit: HabitSeen | None = None, around: Around = 
         title_of(neuron) if neuron.status in _PROPOSED else f"{one_name(neuron.name)}{_kind(neuron)}",
         *_about(neuron, habit, around),
         *_compared(neuron.report),
-        *_report(neuron.report),
+        *_quarantine(neuron),
         *change_lines(neuron, around),
         labelled("code", f"{len(neuron.code.encode(errors='replace'))} bytes, by the {neuron.metadata.author}"),
         *([labelled("beyond ASCII", f"line {lines} of the code")] if (lines := beyond_ascii(neuron.code)) else []),
@@ -65,7 +65,7 @@ def owner_summary(neuron: Neuron, habit: HabitSeen | None = None, around: Around
         title_of(neuron),
         *_about(neuron, habit, around),
         *_compared(neuron.report),
-        *list(_report(neuron.report))[:1],
+        *list(_quarantine(neuron))[:1],
     ]
 
 
@@ -171,10 +171,26 @@ def _habit(neuron: Neuron, habit: HabitSeen | None) -> str:
     return "none that was noticed" if neuron.metadata.habit is None else one_line(neuron.metadata.habit)
 
 
-def _report(report: Report | None) -> Iterator[str]:
-    if report is None:
+def _quarantine(neuron: Neuron) -> Iterator[str]:
+    if neuron.report is not None:
+        yield from _report(neuron.report)
+    elif neuron.status in _PROPOSED:
         yield labelled("quarantine", "not yet")
-        return
+    elif (approval := _approval_of(neuron)) is not None:
+        # A report is about one version: a rollback keeps none.
+        when = local_time(approval.at)
+        yield labelled("quarantine", f"passed before you approved this version at {when}; the report was not kept")
+    else:
+        yield labelled("quarantine", "was not run for this version")
+
+
+def _approval_of(neuron: Neuron) -> Approval | None:
+    code, policy = code_hash(neuron.code), policy_hash(neuron.policy)
+    fitting = (one for one in reversed(neuron.approvals) if (one.code_hash, one.policy_hash) == (code, policy))
+    return next(fitting, None)
+
+
+def _report(report: Report) -> Iterator[str]:
     passed = sum(scenario.ok for scenario in report.scenarios)
     verdict = "passed" if report.passed else "failed"
     yield labelled("quarantine", f"{verdict}, {passed} of {len(report.scenarios)} scenarios")

@@ -103,7 +103,8 @@ class _Look:
         if self._options.json:
             yield json.dumps([self._facts(neuron, layer) for neuron in neurons])
             return
-        if isinstance(on := self._switch.state(), On):
+        on = self._switch.state()
+        if is_killed := isinstance(on, On):
             yield from self._told(str(on), "red")
         if not neurons:
             print("There are no neurons yet", file=sys.stderr)
@@ -118,7 +119,7 @@ class _Look:
             seen,
             lambda neuron: life_lines(neuron, around, self._now, self._width),
         )
-        below = layer_lines(layer) if any(neuron.is_awake for neuron in neurons) else []
+        below = layer_lines(layer, is_killed=is_killed) if any(neuron.is_awake for neuron in neurons) else []
         if any(neuron.status is Status.AWAITING_OWNER for neuron in neurons):
             below.append("To decide: cortex neurons show ID, and then approve, reject or modify")
         if below:

@@ -98,7 +98,7 @@ class RunLines:
     def __init__(self, *, as_json: bool) -> None:
         self._as_json = as_json
         self._state = ""
-        self._nerves: dict[str, str] = {}
+        self._nerves: dict[str, tuple[str, str]] = {}
         self._trouble = ""
 
     async def notify(self, notice: Notice) -> None:
@@ -118,12 +118,14 @@ class RunLines:
         if overview.state.value != self._state:
             self._state = overview.state.value
             self.write("state", f"{self._state}, with {_neurons(len(overview.nerves))}", state=self._state)
-        nerves = {view.neuron.id: how_it_is(view.state.value, view.reason) for view in overview.nerves}
-        for neuron, how in nerves.items():
-            if self._nerves.get(neuron) != how:
-                self.write("neuron", f"{neuron} is {how}", neuron=neuron, state=how)
+        nerves = {view.neuron.id: (view.state.value, view.reason) for view in overview.nerves}
+        for neuron, (state, reason) in nerves.items():
+            if self._nerves.get(neuron) != (state, reason):
+                self.write(
+                    "neuron", f"{neuron} is {how_it_is(state, reason)}", neuron=neuron, state=state, reason=reason
+                )
         for neuron in self._nerves.keys() - nerves.keys():
-            self.write("neuron", f"{neuron} does not run any more", neuron=neuron, state="ended")
+            self.write("neuron", f"{neuron} does not run any more", neuron=neuron, state="ended", reason="")
         self._nerves = nerves
         if overview.trouble != self._trouble:
             self._trouble = overview.trouble

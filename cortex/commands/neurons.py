@@ -59,7 +59,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 def _add_import(parser: ArgumentParser) -> None:
     parser.add_argument("folder", metavar="FOLDER", type=Path, help="the folder with SKILL.md and scripts")
     parser.add_argument("--name", default="", help="by default the name in SKILL.md")
-    parser.add_argument("--kind", choices=("function", "neuron"), default="", help="by default a function")
+    parser.add_argument(
+        "--kind",
+        choices=("function", "neuron"),
+        default="",
+        help="by default a function; with --on, --every, --at or --once a neuron",
+    )
     parser.add_argument("--script", metavar="FILE", default="", help="which file in scripts, where there are several")
     parser.add_argument("--on", metavar="SIGNAL", action="append", default=[], help="a neuron that answers this signal")
     parser.add_argument("--every", metavar="SPAN", action="append", default=[], help="a neuron, every 15m, 6h or 1d")

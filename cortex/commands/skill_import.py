@@ -122,10 +122,12 @@ def _wished(wishes: Wishes, found: Mapping[str, Any]) -> dict[str, Any]:
         "parameters": _parameters(wishes.parameters) if wishes.parameters else None,
     }
     kept = {key: value for key, value in given.items() if value not in ("", (), [], None)}
-    kind = kept.get("kind", found.get("kind", "neuron"))
-    if kind == "function" and (wishes.on or wishes.schedules):
+    if not (wishes.on or wishes.schedules):
+        return kept
+    if wishes.kind == "function":
         raise NoSkill("a function is called by code: --on, --every, --at and --once are for a neuron")
-    return kept
+    # What a function was called with, and gave back, means nothing to a neuron.
+    return {**kept, "kind": "neuron", "parameters": kept.get("parameters"), "returns": None}
 
 
 def _parameters(text: str) -> Any:

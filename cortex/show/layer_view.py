@@ -61,9 +61,11 @@ def layer_of(document: Mapping[str, Any] | None) -> Layer | None:
         return None
 
 
-def layer_lines(layer: Layer | None) -> list[str]:
+def layer_lines(layer: Layer | None, *, is_killed: bool = False) -> list[str]:
     """Sentences about the process that runs the neurons, since when, and its signals. The caller wraps them."""
     if layer is None or not layer.leads:
+        if is_killed:
+            return ["No process runs the neurons now, and none may before the kill switch is turned off: cortex revive"]
         return ["No process runs the neurons now; they wake up with the next agent on this home"]
     if layer.state == LayerState.KILLED:
         return [f"Process {layer.pid} holds the neurons and has stopped them, because the kill switch is on"]

@@ -17,11 +17,23 @@ import anyio
 import pytest
 
 from cortex import MotorCortex, Settings
-from cortex.commands.neuron_run import how_it_is
-from neurons import LayerState, Proposal, Report, Signal, code_hash, policy_hash
+from cortex.commands.neuron_run import RunLines, how_it_is
+from neurons import (
+    Counts,
+    LayerState,
+    NerveState,
+    NerveView,
+    Overview,
+    Proposal,
+    Report,
+    Signal,
+    code_hash,
+    policy_hash,
+)
 from neurons.autonomic.mail import Mail
 from sandbox import SandboxSettings
 
+from ...neurons.governance import Governed
 from ...neurons.layer import until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.deno]
@@ -166,3 +178,16 @@ def test_a_neuron_without_its_tool_is_told_with_what_lends_it() -> None:
         'in trouble: tools: there is no tool "shop.stock" for neurons; there are: none. '
         "--tools MODULE:NAME lends the tools of a toolbox of yours"
     )
+
+
+def test_programs_read_the_state_of_a_neuron_and_its_reason_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = RunLines(as_json=True)
+    view = NerveView(Governed().in_trial(), NerveState.TROUBLE, "the server hangs", 0, 0.2)
+    counts = Counts(emitted=0, unheard=0, delivered=0, waiting=0, wakes=0, listener_errors=0, dropped={})
+    for nerves in ((view,), ()):
+        lines.overview(Overview(LayerState.LEADING, 1.0, nerves, counts, ""))
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(one["state"], one["reason"], one["text"]) for one in told if one["event"] == "neuron"] == [
+        ("trouble", "the server hangs", "crypto-price is in trouble: the server hangs"),
+        ("ended", "", "crypto-price does not run any more"),
+    ]

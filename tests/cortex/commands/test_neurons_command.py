@@ -269,9 +269,14 @@ def test_disabling_enabling_and_rolling_back(shell):
     assert shell("rollback", neuron.id, "soon").code == 2
     modified = shell.agent.modify(neuron.id, "emit('price_change', 2)")
     assert modified.version == 2
+    assert "quarantine    not yet" in shell("show", neuron.id).out
     said = shell("rollback", neuron.id, "1")
     assert (said.code, shell.neuron(neuron.id).version) == (0, 1)
     assert shell.neuron(neuron.id).status is Status.TRIAL
+    seen = shell("show", neuron.id).out
+    assert re.search(
+        r"quarantine    passed before you approved this version at 2\S+ \S+; the report was not kept\n", seen
+    )
     assert shell.decisions() == ["neuron disable", "neuron enable_trial", "neuron rollback_trial"]
 
 
@@ -333,7 +338,10 @@ def test_the_kill_switch_is_told_wherever_something_would_run(shell):
     KillSwitch(shell.home / "state").turn_on("it is on fire", "owner", neuron=other.id)
     assert "KILLED: it is on fire" in shell("list").out
     KillSwitch(shell.home / "state").turn_on("all of it is", "owner")
-    assert shell("list").out.startswith("Kill switch is on since ")
+    out = shell("list").out
+    assert out.startswith("Kill switch is on since ")
+    assert "No process runs the neurons now, and none may before the kill switch is turned off: cortex revive" in out
+    assert "wake up" not in out
     said = shell("approve", neuron.id, "--hash", shown(neuron))
     assert said.code == 0
     assert "Kill switch is on since" in said.err

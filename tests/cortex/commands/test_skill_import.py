@@ -171,6 +171,18 @@ def test_a_document_brings_neither_a_status_nor_an_approval_nor_rights_that_no_p
         proposal_from(folder, Wishes())
 
 
+def test_a_signal_or_a_schedule_makes_a_neuron_of_the_document_of_a_function(tmp_path):
+    parameters = {"type": "object", "properties": {"p": {"type": "number"}}}
+    function = Governed().in_quarantine(
+        kind="function", inputSignals=[], outputSignals=[], parameters=parameters, returns={"type": "number"}
+    )
+    folder = write_skill(function, tmp_path / "there")
+    assert proposal_from(folder, Wishes()).kind == "function"
+    for wishes in (Wishes(on=["tick"]), Wishes(schedules=["every 15m"])):
+        neuron = proposal_from(folder, wishes)
+        assert (neuron.kind, neuron.parameters, neuron.returns) == ("neuron", None, None)
+
+
 def test_a_function_has_no_signals(tmp_path):
     with pytest.raises(NoSkill, match="a function is called by code"):
         proposal_from(skill(tmp_path), Wishes(kind="function", on=["tick"]))
