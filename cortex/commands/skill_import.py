@@ -63,7 +63,7 @@ def proposal_from(folder: Path, wishes: Wishes) -> Proposal:
         head = _front_matter(_text(place, "SKILL.md", MAX_TEXT_BYTES))
         names = _listed(place)
         found = _of_document(place) if "neuron.json" in names else _of_script(place, names, head, wishes)
-    return Proposal.of({**found, **_wished(wishes, found)})
+    return Proposal.of({**found, **_wished(wishes)})
 
 
 def _of_document(place: int) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def _of_script(place: int, names: Sequence[str], head: Mapping[str, str], wishes
     }
 
 
-def _wished(wishes: Wishes, found: Mapping[str, Any]) -> dict[str, Any]:
+def _wished(wishes: Wishes) -> dict[str, Any]:
     """What the owner said, in place of what the folder says."""
     given: dict[str, Any] = {
         "name": wishes.name,
