@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from sandbox import lazy_door
 
 if TYPE_CHECKING:
+    from .chain_check import ChainCheck, ChainState
     from .code_folder import code_hash
     from .journal import AuditJournal, digest
     from .lines import Record
@@ -17,6 +18,7 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
+            "chain_check": "ChainCheck ChainState",
             "code_folder": "code_hash",
             "journal": "AuditJournal digest",
             "lines": "Record",

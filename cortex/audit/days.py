@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 
 from .lines import MAX_LINE_BYTES, NotARecord, Record, parse
@@ -84,10 +84,12 @@ def lines(path: Path, start: int = 0, end: int | None = None) -> Iterator[Line]:
             start = position
 
 
-def lines_backwards(path: Path) -> Iterator[Line]:
-    """The lines of a file in reverse order. Begins with what follows the last line end, if anything."""
+def lines_backwards(path: Path, end: int | None = None) -> Iterator[Line]:
+    """The lines of a file in reverse order, or those before the offset `end`. Begins with what follows the last line
+    end, if anything."""
     with path.open("rb") as file:
-        stop = position = os.fstat(file.fileno()).st_size
+        size = os.fstat(file.fileno()).st_size
+        stop = position = size if end is None else min(end, size)
         tail, is_whole, block = b"", False, _FIRST_BLOCK_BYTES
         while position:
             size = min(block, position)
@@ -122,12 +124,48 @@ def newest(folder: Path, since: str) -> Iterator[Record]:
 
 def find(folder: Path, seq: int) -> Record | None:
     """The record with this number."""
-    for name in reversed(day_names(folder)):
-        found = _readable(lines(folder / name))
-        first = next(found, None)
-        if first is not None and first.seq <= seq:
-            return next((record for record in chain([first], found) if record.seq == seq), None)
+    for record in before(folder, seq + 1):
+        return record if record.seq == seq else None
     return None
+
+
+def before(folder: Path, seq: int | None = None) -> Iterator[Record]:
+    """The readable records with a lower number than this, newest first; all without one. What comes behind that record
+    is not read: the place is found by halving."""
+    for name in reversed(day_names(folder)):
+        path = folder / name
+        end = None if seq is None else _end_before(path, seq)
+        for record in _readable(lines_backwards(path, end)):
+            if seq is None or record.seq < seq:
+                yield record
+
+
+def after(folder: Path, seq: int) -> Iterator[Record]:
+    """The readable records with a higher number than this, oldest first."""
+    for name in day_names(folder):
+        path = folder / name
+        newest_of = next(_readable(lines_backwards(path)), None)
+        if newest_of is not None and newest_of.seq > seq:
+            yield from (one for one in _readable(lines(path, _end_before(path, seq + 1))) if one.seq > seq)
+
+
+def _end_before(path: Path, seq: int) -> int:
+    """The offset of the first line whose number is at least this; the size of the file when there is none. In a file
+    whose lines were changed it is some offset at which a line begins."""
+    low, high = 0, os.stat(path).st_size
+    while high - low > _BLOCK_BYTES:
+        middle = (low + high) // 2
+        line = next(islice(lines(path, middle), 1, None), None)  # the first one is the rest of a line
+        record = None if line is None else next(_readable(iter([line])), None)
+        if line is None or record is None or record.seq >= seq:
+            high = middle
+        else:
+            low = line.end
+    for line in lines(path, low):
+        record = next(_readable(iter([line])), None)
+        if record is not None and record.seq >= seq:
+            return line.start
+    return os.stat(path).st_size
 
 
 class Tail:

@@ -110,6 +110,16 @@ class Audit:
         with _troubles("read the audit in", self._folder):
             yield from days.newest(self._folder, days.day_name(since.astimezone(UTC).isoformat()))
 
+    def before(self, seq: int | None = None) -> Iterator[Record]:
+        """The records before that number, or all, newest first. Reads only as far as the caller goes on."""
+        with _troubles("read the audit in", self._folder):
+            yield from days.before(self._folder, seq)
+
+    def after(self, seq: int) -> Iterator[Record]:
+        """The records behind that number, oldest first. Reads only as far as the caller goes on."""
+        with _troubles("read the audit in", self._folder):
+            yield from days.after(self._folder, seq)
+
     def find(self, seq: int) -> Record | None:
         with _troubles("read the audit in", self._folder):
             return days.find(self._folder, seq)

@@ -8,7 +8,18 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from cortex.audit.days import Tail, day_names, find, latest_name, lines, lines_backwards, point_latest, records
+from cortex.audit.days import (
+    Tail,
+    after,
+    before,
+    day_names,
+    find,
+    latest_name,
+    lines,
+    lines_backwards,
+    point_latest,
+    records,
+)
 from cortex.audit.lines import GENESIS, MAX_LINE_BYTES, NotARecord, parse, sealed
 
 AT = "2026-11-16T11:00:00.000000+00:00"
@@ -140,3 +151,27 @@ def test_the_smallest_record():
 def test_what_is_none_of_our_lines_is_not_taken_for_one(data):
     with pytest.raises(NotARecord):
         parse(data)
+
+
+def test_records_before_and_after_a_number_are_found_without_reading_the_rest(tmp_path):
+    write(tmp_path, "2026-11-15", *(line(seq) for seq in range(1, 2001)))
+    write(tmp_path, "2026-11-16", *(line(seq) for seq in range(2001, 2500)), b"not a record\n", line(2500))
+    for seq in (1, 2, 700, 2000, 2001, 2499, 2500):
+        assert [found.seq for found, _ in zip(before(tmp_path, seq), range(3), strict=False)] == [
+            number for number in (seq - 1, seq - 2, seq - 3) if number > 0
+        ]
+        assert [found.seq for found, _ in zip(after(tmp_path, seq), range(2), strict=False)] == [
+            number for number in (seq + 1, seq + 2) if number <= 2500
+        ]
+        assert find(tmp_path, seq).seq == seq
+    assert next(before(tmp_path)).seq == 2500
+    assert find(tmp_path, 2501) is None
+    assert list(before(tmp_path / "missing", 5)) == []
+
+
+def test_the_place_of_a_record_is_found_by_halving(tmp_path, monkeypatch):
+    write(tmp_path, "2026-11-15", *(line(seq) for seq in range(1, 20_001)))
+    read = []
+    monkeypatch.setattr("cortex.audit.days.parse", lambda data: read.append(1) or parse(data))
+    assert next(before(tmp_path, 100)).seq == 99
+    assert len(read) < 1_000
