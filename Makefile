@@ -9,6 +9,8 @@ STAMP := $(VENV)/.installed
 DENO := $(BIN)/deno
 export DENO_DIR := $(abspath $(VENV))/deno-cache
 export DENO_NO_UPDATE_CHECK := 1
+# The tests start hundreds of Python programs. Without compiled files each of these compiles our packages again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo demo-mcp test ok format lint types deno-ok tests soak bench harness commands clean
 
