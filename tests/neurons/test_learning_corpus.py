@@ -12,14 +12,15 @@ from tests.conftest import small
 from tests.neurons.learning_corpus import Family, families, mild_families, month, pairs
 
 SCRIPTS_OF_A_FAMILY, SCRIPTS_OF_A_MILD_FAMILY = 6, 5
-ON_ONE_INPUT = [
-    family for family in [*families(), *mild_families()] if family.kind == "pure" and family.context is not None
-]
+FAMILIES = [*families(), *families("fresh")]
+MILD = [*mild_families(), *mild_families("fresh")]
+PAIRS = [*pairs(), *pairs("fresh")]
+ON_ONE_INPUT = [family for family in [*FAMILIES, *MILD] if family.kind == "pure" and family.context is not None]
 
 
 def codes() -> list[str]:
-    scripts = [script.code for family in [*families(), *mild_families()] for script in family.scripts]
-    return scripts + [script.code for pair in pairs() for script in (pair.first, pair.second)]
+    scripts = [script.code for family in [*FAMILIES, *MILD] for script in family.scripts]
+    return scripts + [script.code for pair in PAIRS for script in (pair.first, pair.second)]
 
 
 def counts(of: list[Family]) -> dict[tuple[str, str], int]:
@@ -27,33 +28,41 @@ def counts(of: list[Family]) -> dict[tuple[str, str], int]:
 
 
 def test_each_family_is_written_as_often_as_it_should_and_in_different_styles():
-    assert {len(family.scripts) for family in families()} == {SCRIPTS_OF_A_FAMILY}
-    assert {len(family.scripts) for family in mild_families()} == {SCRIPTS_OF_A_MILD_FAMILY}
-    for family in families():
+    assert {len(family.scripts) for family in FAMILIES} == {SCRIPTS_OF_A_FAMILY}
+    assert {len(family.scripts) for family in MILD} == {SCRIPTS_OF_A_MILD_FAMILY}
+    for family in FAMILIES:
         assert len({script.style for script in family.scripts}) == SCRIPTS_OF_A_FAMILY, family.name
         assert len({script.purpose for script in family.scripts}) == SCRIPTS_OF_A_FAMILY, family.name
 
 
 def test_there_are_enough_families_to_tune_on_and_to_measure():
-    assert counts(families()) == {
+    assert counts(FAMILIES) == {
+        ("fresh", "effectful"): 11,
+        ("fresh", "pure"): 9,
         ("held_out", "effectful"): 6,
         ("held_out", "pure"): 4,
         ("tuned", "effectful"): 18,
         ("tuned", "pure"): 16,
     }
-    assert counts(mild_families()) == {
+    assert counts(MILD) == {
+        ("fresh", "effectful"): 4,
+        ("fresh", "pure"): 3,
         ("held_out", "effectful"): 4,
         ("held_out", "pure"): 2,
         ("tuned", "effectful"): 10,
         ("tuned", "pure"): 5,
     }
-    pure = [family for family in families() if family.kind == "pure"]
+    assert Counter((pair.split, pair.kind) for pair in PAIRS if pair.split == "fresh") == {
+        ("fresh", "effectful"): 20,
+        ("fresh", "pure"): 20,
+    }
+    pure = [family for family in FAMILIES if family.kind == "pure"]
     assert sum(family.context is not None for family in pure) * 2 >= len(pure)
 
 
 def test_no_program_and_no_name_is_there_twice():
     assert [code for code, times in Counter(codes()).items() if times > 1] == []
-    names = [one.name for one in [*families(), *mild_families(), *pairs()]]
+    names = [one.name for one in [*FAMILIES, *MILD, *PAIRS]]
     assert [name for name, times in Counter(names).items() if times > 1] == []
 
 

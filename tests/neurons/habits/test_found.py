@@ -19,10 +19,18 @@ SEEDS = range(3)
 NEEDED = HabitSettings().min_occurrences
 # What was reached when the rule was fixed. The aim is 0.9 for effectful families, 0.6 for pure ones, 0.95 for mild ones,
 # 0.05 of the look-alikes and no habit of two families: pure code of others and their look-alikes fall short of it.
-TOLD = {("effectful", "tuned"): 0.9, ("pure", "tuned"): 0.9, ("effectful", "held_out"): 0.9, ("pure", "held_out"): 0.5}
+# The values of `fresh` are those of the first look at it, before anybody tuned on it.
+TOLD = {
+    ("effectful", "tuned"): 0.9,
+    ("pure", "tuned"): 0.9,
+    ("effectful", "held_out"): 0.9,
+    ("pure", "held_out"): 0.5,
+    ("effectful", "fresh"): 0.9,
+    ("pure", "fresh"): 5 / 9,
+}
 TOLD_MILD = 0.95
-LOOK_ALIKES = {"tuned": 0.05, "held_out": 0.125}
-MIXED = {"tuned": 0, None: 1}
+LOOK_ALIKES = {"tuned": 0.05, "held_out": 0.125, "fresh": 0.275}
+MIXED = {"tuned": 0, None: 1, "fresh": 1}
 
 
 @lru_cache(maxsize=1_024)
@@ -94,7 +102,7 @@ def test_families_of_rewritten_scripts_are_told(kind: str, split: Split):
     assert len(told) >= TOLD[kind, split] * len(of_kind)
 
 
-@pytest.mark.parametrize("split", ["tuned", "held_out"])
+@pytest.mark.parametrize("split", LOOK_ALIKES)
 def test_mildly_rewritten_scripts_are_told(split: Split):
     told = [family.name for family in mild_families(split) if is_told(family)]
     print(f"mild {split}: {len(told)} of {len(mild_families(split))}")
@@ -112,7 +120,7 @@ def test_habits_do_not_mix_families(split: Split | None):
         assert len(found.mixed) <= MIXED[split]
 
 
-@pytest.mark.parametrize("split", ["tuned", "held_out"])
+@pytest.mark.parametrize("split", LOOK_ALIKES)
 def test_scripts_that_look_alike_and_do_something_else_stay_apart(split: Split):
     merged = [pair.name for pair in pairs(split) if are_merged(pair)]
     print(f"look-alikes {split}: {len(merged)} of {len(pairs(split))}")
