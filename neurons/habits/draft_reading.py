@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .fingerprint_tree import FUNCTIONS, Node, tree_of
+from .fingerprint_nodes import FUNCTIONS, Node
+from .fingerprint_tree import tree_of
 
 MAX_LITERALS = 200
 MAX_TEXT = 200
@@ -65,7 +66,7 @@ class _Reading:
 
     def _label(self, node: Node, kid: Node, label: str) -> str:
         if kid.field in ("value", "right") and node.type in _GIVING:
-            name = node.at("name") or node.at("key") or node.at("left")
+            name = node.at.get("name") or node.at.get("key") or node.at.get("left")
             if name is not None and name.type in (*_IDENTIFIERS, "property_identifier", "string"):
                 return self._text(name, MAX_NAME).strip("\"'")
         return label

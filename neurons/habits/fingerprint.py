@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,10 @@ from .fingerprint_marks import MAX_MARK_CHARS, MAX_MARKS
 from .fingerprint_names import MAX_NAME_CHARS
 from .fingerprint_parts import MAX_LITERAL_CHARS, MAX_LITERALS, MAX_NAMES, MAX_PARTS
 from .fingerprint_shape import read
-from .sketch import Sketch, parts_of
+from .sketch import Sketch
 
 # JSON escapes take up to six characters each; the rest is room for the names around the literals.
+MAX_KIND_CHARS = 10
 MAX_ANSWER_BYTES = 6 * MAX_LITERALS * (MAX_LITERAL_CHARS + 2 * MAX_NAME_CHARS) + 32 * MAX_PARTS + 18 * 1024 * 6
 MAX_ANSWER_BYTES += 6 * (MAX_EFFECTS * MAX_EFFECT_CHARS + MAX_MARKS * MAX_MARK_CHARS) + 16 * 1024
 
@@ -55,20 +57,17 @@ class Fingerprint:
         """Parse and check a fingerprint. Raises ValueError if invalid or too large: it comes from a process that parsed
         hostile code."""
         try:
-            parts = parts_of(data["parts"])
-            literals = tuple(
-                Literal(_text(path, 2 * MAX_NAME_CHARS), _text(kind, 10), _text(text, MAX_LITERAL_CHARS))
-                for path, kind, text in _some(data["literals"], MAX_LITERALS)
-            )
+            # Its shape is known when everything else is.
+            sketch = Sketch.of("", data)
+            literals = tuple(starmap(_literal, _some(data["literals"], MAX_LITERALS)))
             names = {
                 kind: tuple(_text(name, MAX_NAME_CHARS) for name in _some(data[kind], MAX_NAMES))
                 for kind in ("globals", "tools", "hosts")
             }
         except (TypeError, KeyError, AttributeError, RecursionError) as error:
             raise ValueError("not a fingerprint") from error
-        shape = _shape(parts, names["tools"], names["hosts"])
-        sketch = Sketch.of(shape, data)
-        return cls(shape, parts, literals, **names, sketch=sketch.shaped(shape))
+        shape = _shape(sketch.parts, names["tools"], names["hosts"])
+        return cls(shape, sketch.parts, literals, **names, sketch=sketch.shaped(shape))
 
     def using(
         self, tools: Iterable[str], hosts: Iterable[str], requests: Iterable[tuple[str, str]] = ()
@@ -123,7 +122,7 @@ class FingerprintReader(CodeReader):
 
 
 def _shape(parts: Mapping[str, int], tools: tuple[str, ...], hosts: tuple[str, ...]) -> str:
-    counted = " ".join(f"{part}{parts[part]}" for part in sorted(parts))
+    counted = " ".join([f"{part}{count}" for part, count in sorted(parts.items())])
     return hashlib.sha256(f"{counted}\n{json.dumps([tools, hosts])}".encode()).hexdigest()
 
 
@@ -145,6 +144,13 @@ def _is_open(effect: str) -> bool:
     method, _, place = effect.partition(" ")
     host, _, path = place.partition("/")
     return UNKNOWN in (method, host, path)
+
+
+def _literal(path: str, kind: str, text: str) -> Literal:
+    is_text = type(path) is type(kind) is type(text) is str
+    if not is_text or len(path) > 2 * MAX_NAME_CHARS or len(kind) > MAX_KIND_CHARS or len(text) > MAX_LITERAL_CHARS:
+        raise ValueError("expected the place, kind and text of a literal")
+    return Literal(path, kind, text)
 
 
 def _names(names: Iterable[str]) -> tuple[str, ...]:

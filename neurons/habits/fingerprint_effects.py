@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterable, Sequence
 
 from .effects import MAX_EFFECTS, UNKNOWN, request
-from .fingerprint_names import MAX_NAME_CHARS, REFERENCES, Names, bare, operator
-from .fingerprint_tree import FUNCTIONS, Local, Node, Tree
+from .fingerprint_names import MAX_NAME_CHARS, Names, bare, operator
+from .fingerprint_nodes import FUNCTIONS, REFERENCES, Local, Node
+from .fingerprint_tree import Tree
 
 MAX_DEPTH = 12
 MAX_CALLS = 8
@@ -79,9 +80,9 @@ class Effects:
 
     def _query(self, node: Node) -> None:
         """`url.searchParams.set("name", …)`."""
-        callee = bare(node.at("function") or node)
+        callee = bare(node.at.get("function") or node)
         if callee.type == "member_expression" and self._names.key(callee) in ("set", "append"):
-            owner, given = callee.at("object"), arguments(node)
+            owner, given = callee.at.get("object"), arguments(node)
             if owner is None or len(given) != 2:
                 return
             owner = self._names.value(owner)
@@ -96,7 +97,7 @@ class Effects:
         if node.type in ("string", "template_string"):
             self.texts.update(word for text in self._texts(node, 0) for word in _words(text))
         for kid in node.kids if node.type == "object" else ():
-            key, value = kid.at("key"), kid.at("value")
+            key, value = kid.at.get("key"), kid.at.get("value")
             if kid.type == "shorthand_property_identifier":
                 key = value = kid
             if key is not None and len(self.keys) < MAX_EFFECTS:
@@ -124,7 +125,7 @@ class Effects:
             for kid in node.kids:
                 if kid.type == "shorthand_property_identifier" and self._names.text(kid) == key:
                     return self._texts(kid, depth + 1)
-                name, value = kid.at("key"), kid.at("value")
+                name, value = kid.at.get("key"), kid.at.get("value")
                 if name is not None and value is not None and plain(self._names, name) == key:
                     return self._texts(value, depth + 1)
             return [
@@ -171,7 +172,7 @@ class Effects:
         """The value of a variable, its first one if it changes later; the name itself, if it is a parameter."""
         for _ in range(MAX_DEPTH):
             node = bare(node)
-            local = self._names.local(node) if node.type in REFERENCES else None
+            local = node.local if node.type in REFERENCES else None
             if local is None or local in self._parameters or local in self._items:
                 break
             value = local.value or local.first
@@ -201,8 +202,8 @@ class Effects:
     def _of_call(self, node: Node, depth: int) -> list[str]:
         if node.type == "new_expression":
             return self._of_new(node, depth)
-        given, callee = arguments(node), bare(node.at("function") or node)
-        path, owner = self._names.path(callee), callee.at("object")
+        given, callee = arguments(node), bare(node.at.get("function") or node)
+        path, owner = self._names.path(callee), callee.at.get("object")
         name = path[-1] if path else self._names.key(callee) if callee.type == "member_expression" else None
         if path and name in _SAME_GLOBALS and given:
             return self._texts(given[0], depth + 1)
@@ -236,7 +237,7 @@ class Effects:
         ]
 
     def _of_member(self, node: Node, depth: int) -> list[str]:
-        owner, key = node.at("object"), self._names.key(node)
+        owner, key = node.at.get("object"), self._names.key(node)
         if owner is None or key is None:
             return [UNKNOWN]
         if key in _SAME:
@@ -261,7 +262,7 @@ class Effects:
         return texts
 
     def _is_named(self, node: Node) -> bool:
-        local = self._names.local(bare(node)) if bare(node).type in REFERENCES else None
+        local = bare(node).local if bare(node).type in REFERENCES else None
         return local is not None and local not in self._parameters
 
     def _some(self, texts: Iterable[str]) -> list[str]:
@@ -274,7 +275,7 @@ class Effects:
 
     def _given(self, node: Node) -> list[Node]:
         """What the calls of a helper give to the parameter that this name stands for."""
-        local = self._names.local(node) if node.type in REFERENCES else None
+        local = node.local if node.type in REFERENCES else None
         if local is None:
             return []
         known = self._parameters.get(local)
@@ -291,7 +292,7 @@ class Effects:
     def _pair(self, node: Node, key: str) -> list[Node]:
         node = self._names.value(node)
         for kid in node.kids if node.type == "object" else ():
-            name, value = kid.at("key"), kid.at("value")
+            name, value = kid.at.get("key"), kid.at.get("value")
             if kid.type == "shorthand_property_identifier" and self._names.text(kid) == key:
                 return [kid]
             if name is not None and value is not None and plain(self._names, name) == key:
@@ -305,7 +306,7 @@ class Effects:
         self._knows_calls = True
         self._know_members()
         for node, _ in calls:
-            callee = node.at("function")
+            callee = node.at.get("function")
             function = self._function(callee) if callee is not None else self._methods_named.get("constructor")
             if function is not None:
                 self._called.setdefault(function, []).append(node)
@@ -324,21 +325,21 @@ class Effects:
     def _know_members(self) -> None:
         """Note the methods of classes and objects by name, and what `this.name` is set to."""
         for node in self._tree.declaring:
-            name = node.at("name")
+            name = node.at.get("name")
             if node.type == "method_definition" and name is not None:
                 self._methods_named[self._names.text(name)] = node
             if node.type == "class_body":
                 self._know_fields(node)
-            left, right = node.at("left"), node.at("right")
+            left, right = node.at.get("left"), node.at.get("right")
             if node.type == "assignment_expression" and left is not None and right is not None:
-                owner = left.at("object")
+                owner = left.at.get("object")
                 if owner is not None and owner.type == "this":
                     self._fields[self._names.key(left) or ""] = right
 
     def _know_fields(self, body: Node) -> None:
         """`base = "https://…"`, and `constructor(private base)`, which sets a member of the same name."""
         for kid in body.kids:
-            name, value = kid.at("name") or kid.at("property"), kid.at("value")
+            name, value = kid.at.get("name") or kid.at.get("property"), kid.at.get("value")
             if name is None:
                 continue
             if kid.type == "public_field_definition" and value is not None:
@@ -354,7 +355,7 @@ class Effects:
             return function
         if function.type != "member_expression":
             return None
-        owner, key = function.at("object"), self._names.key(function)
+        owner, key = function.at.get("object"), self._names.key(function)
         for one in self._pair(owner, key) if owner is not None and key is not None else ():
             value = self._names.value(one)
             if value.type in FUNCTIONS:
@@ -367,13 +368,13 @@ class Effects:
         if callee.type == "member_expression" and self._names.key(callee) in ("map", "forEach", "flatMap") and given:
             function = self._names.value(given[0])
             for parameter in parameters(function)[:1] if function.type in FUNCTIONS else ():
-                self._know_item(parameter, callee.at("object"))
+                self._know_item(parameter, callee.at.get("object"))
 
     def _know_loop(self, loop: Node) -> None:
         """`for (const path of ["/a", "/b"]) …`."""
-        name = loop.at("left")
+        name = loop.at.get("left")
         if name is not None:
-            self._know_item(name, loop.at("right"))
+            self._know_item(name, loop.at.get("right"))
 
     def _know_item(self, name: Node, items: Node | None) -> None:
         found = self._names.value(items) if items is not None else None
@@ -388,15 +389,15 @@ class Effects:
 
 
 def arguments(node: Node) -> list[Node]:
-    given = node.at("arguments")
+    given = node.at.get("arguments")
     return given.kids if given is not None else []
 
 
 def parameters(function: Node) -> list[Node]:
-    found = function.at("parameters")
+    found = function.at.get("parameters")
     if found is not None:
-        return [(kid.at("pattern") or kid) for kid in found.kids]
-    one = function.at("parameter")
+        return [(kid.at.get("pattern") or kid) for kid in found.kids]
+    one = function.at.get("parameter")
     return [] if one is None else [one]
 
 
@@ -405,14 +406,14 @@ def named(names: Names, parameter: Node) -> Iterable[tuple[str, str]]:
     if parameter.type == "identifier":
         yield "", names.text(parameter)
     for kid in parameter.kids if parameter.type == "object_pattern" else ():
-        left = kid.at("left") or kid
-        key, value = kid.at("key") or left, kid.at("value") or left
+        left = kid.at.get("left") or kid
+        key, value = kid.at.get("key") or left, kid.at.get("value") or left
         yield names.text(key), names.text(value)
 
 
 def results(function: Node) -> Iterable[Node]:
     """What a small function returns."""
-    body = function.at("body")
+    body = function.at.get("body")
     if body is None:
         return
     if body.type != "statement_block":

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from .fingerprint_names import LITERALS, REFERENCES, Names, bare, is_negative, operator
+from .fingerprint_names import LITERALS, Names, bare, is_negative, operator
+from .fingerprint_nodes import FUNCTIONS, REFERENCES, Local, Node
 from .fingerprint_roles import Roles, compared
-from .fingerprint_tree import FUNCTIONS, Local, Node
 
 MAX_MARKS = 48
 MAX_MARK_CHARS = 100
@@ -100,6 +100,8 @@ class Marks:
         self._picked_names: dict[Local | None, bool] = {}
         self._picked: dict[Node, bool] = {}
         """Sorted lists of which one end is used, and whether it is the last one."""
+        # The function and not a method, which would keep all of this alive until the garbage collector comes.
+        self._add = adder(self._found)
         self.roles = Roles(names, self._add)
 
     def found(self) -> list[str]:
@@ -110,10 +112,6 @@ class Marks:
         if "fold +" in self._found and "mean yes" not in self._found:
             self._add("mean no")
         return sorted(self._found)[:MAX_MARKS]
-
-    def _add(self, mark: str) -> None:
-        if len(self._found) < 2 * MAX_MARKS:
-            self._found[mark[:MAX_MARK_CHARS]] = None
 
     def without(self, texts: set[str]) -> None:
         """Drop what is said of members that are parameters: `rates.EUR`, or a name that was put into an address."""
@@ -147,8 +145,8 @@ class Marks:
             # A `reverse` of the sorted list is met first, and turns this one.
             self._sorted(node, given)
         elif name in ("reverse", "toReversed"):
-            owner = self._names.value(bare(node.at("function") or node).at("object") or node)
-            inner = bare(owner.at("function") or owner)
+            owner = self._names.value(bare(node.at.get("function") or node).at.get("object") or node)
+            inner = bare(owner.at.get("function") or owner)
             if owner.type == "call_expression" and self._names.key(inner) in ("sort", "toSorted"):
                 self._reversed = owner
         elif name == "map" and given:
@@ -184,17 +182,17 @@ class Marks:
         items = bare(items)
         if items.type in REFERENCES:
             # Perhaps sorted in place.
-            local = self._names.local(items)
+            local = items.local
             if local is not None:
                 self._picked_names[local] = last
         value = self._names.value(items)
-        if value.type == "call_expression" and self._names.key(bare(value.at("function") or value)) in _SORTS:
+        if value.type == "call_expression" and self._names.key(bare(value.at.get("function") or value)) in _SORTS:
             self._picked[value] = last
 
     def is_picked(self, call: Node, name: str) -> bool:
         if name in _SORTS and call not in self._picked:
-            owner = bare(bare(call.at("function") or call).at("object") or call)
-            local = self._names.local(owner) if owner.type in REFERENCES else None
+            owner = bare(bare(call.at.get("function") or call).at.get("object") or call)
+            local = owner.local if owner.type in REFERENCES else None
             if local in self._picked_names:
                 self._picked[call] = self._picked_names[local]
         return call in self._picked
@@ -230,18 +228,18 @@ class Marks:
             case "ternary_expression":
                 yield from self._chosen(node, first, second)
             case "call_expression":
-                callee, given = bare(node.at("function") or node), node.at("arguments")
-                owner = callee.at("object") if self._names.key(callee) == "localeCompare" else None
+                callee, given = bare(node.at.get("function") or node), node.at.get("arguments")
+                owner = callee.at.get("object") if self._names.key(callee) == "localeCompare" else None
                 of = owner or (given.kids[0] if given is not None and given.kids else None)
                 yield from self._first(of, first, second) if of is not None else ()
             case "unary_expression":
-                argument = node.at("argument") if operator(node) == "op:-" else None
+                argument = node.at.get("argument") if operator(node) == "op:-" else None
                 inner = self._ways(argument, first, second) if argument is not None else ()
                 yield from (not upwards for upwards in inner)
 
     def _chosen(self, node: Node, first: set[str], second: set[str]) -> Iterator[bool]:
         """`a < b ? -1 : 1`, or a choice between two comparisons."""
-        condition, then = bare(node.at("condition") or node), node.at("consequence")
+        condition, then = bare(node.at.get("condition") or node), node.at.get("consequence")
         way = _ORDER.get(operator(condition)) if condition.type == "binary_expression" else None
         if way in ("<", ">") and then is not None and bare(then).type in ("number", "unary_expression"):
             negative = bare(then).type == "unary_expression"
@@ -271,7 +269,7 @@ class Marks:
 
     def choice(self, node: Node) -> bool:
         """`if (a > b) b = a`, or `a > b ? a : b`: the larger one is kept, perhaps of those for which more holds."""
-        condition = node.at("condition")
+        condition = node.at.get("condition")
         parts = _parts(condition, True, lambda _: None) if condition is not None else ()
         return any(self._kept(node, part) for part, holds in parts if holds and part.type == "binary_expression")
 
@@ -280,17 +278,17 @@ class Marks:
         if way not in ("<", ">"):
             return False
         left, right = (self._root(side) for side in _sides(condition))
-        then = node.at("consequence")
+        then = node.at.get("consequence")
         if node.type == "ternary_expression":
             kept = "" if then is None else self._root(then)
-            other = self._root(node.at("alternative") or node)
+            other = self._root(node.at.get("alternative") or node)
             if not left or {kept, other} != {left, right}:
                 return False
         else:
             assigned = _only(then)
             if assigned is None or assigned.type != "assignment_expression":
                 return False
-            target, value = assigned.at("left"), assigned.at("right")
+            target, value = assigned.at.get("left"), assigned.at.get("right")
             if target is None or value is None:
                 return False
             kept = left if self._root(target) == right else right if self._root(target) == left else ""
@@ -304,7 +302,7 @@ class Marks:
     def _root(self, node: Node) -> str:
         node = bare(node)
         while node.type in ("member_expression", "subscript_expression"):
-            owner = node.at("object")
+            owner = node.at.get("object")
             if owner is None:
                 return ""
             node = bare(owner)
@@ -313,15 +311,15 @@ class Marks:
     def loop(self, body: Node | None) -> None:
         """The conditions in a loop under which something is done, or left out."""
         for kid in body.kids if body is not None else ():
-            if kid.type == "if_statement" and kid.at("alternative") is None:
-                condition = kid.at("condition")
+            if kid.type == "if_statement" and kid.at.get("alternative") is None:
+                condition = kid.at.get("condition")
                 if condition is not None and not only_jumps(kid, "return_statement", "break_statement"):
                     self._condition(condition, not only_jumps(kid, "continue_statement"), kid)
                 self._answered(kid)
 
     def _answered(self, choice: Node) -> None:
         """`if (…) return true` in a loop is `some`, and `if (…) return false` is `every`."""
-        step = _only(choice.at("consequence"))
+        step = _only(choice.at.get("consequence"))
         answer = step.kids[0].type if step is not None and step.type == "return_statement" and step.kids else ""
         if answer in ("true", "false"):
             self._add("holds some" if answer == "true" else "holds every")
@@ -343,7 +341,7 @@ class Marks:
 
     def _asked(self, call: Node) -> str:
         """The method that is called, or `call` for a function of the script."""
-        callee = bare(call.at("function") or call)
+        callee = bare(call.at.get("function") or call)
         return f".{self._names.key(callee)}" if callee.type == "member_expression" else "call"
 
     def _comparison(self, node: Node, wanted: bool) -> None:
@@ -370,7 +368,7 @@ class Marks:
 
     def assigned(self, node: Node) -> None:
         """`sum += x`, `product = product * x`: how things are put together."""
-        right = node.at("right")
+        right = node.at.get("right")
         if node.type == "update_expression" or (right is not None and self._names.text(right) == "1"):
             self._add("fold count")
             return
@@ -380,7 +378,7 @@ class Marks:
             way = _FOLDS.get(operator(node).removesuffix("="))
         else:
             right = bare(right)
-            left = node.at("left")
+            left = node.at.get("left")
             is_fold = right.type == "binary_expression" and left is not None
             is_fold = is_fold and self._names.text(_sides(right)[0]) == self._names.text(left)  # type: ignore[arg-type]
             way = _FOLDS.get(operator(right)) if is_fold and bare(_sides(right)[1]).type not in LITERALS else None
@@ -411,11 +409,21 @@ class Marks:
         self._add(f"#{constant} {way}")
 
 
+def adder(found: dict[str, None]) -> Callable[[str], None]:
+    """Adds marks, as long as there are not too many."""
+
+    def add(mark: str) -> None:
+        if len(found) < 2 * MAX_MARKS:
+            found[mark[:MAX_MARK_CHARS]] = None
+
+    return add
+
+
 def only_jumps(node: Node, *kinds: str) -> bool:
     """Whether the statement is just `if (…) throw …`, or another jump of these kinds."""
-    if node.at("alternative") is not None:
+    if node.at.get("alternative") is not None:
         return False
-    step = _only(node.at("consequence"))
+    step = _only(node.at.get("consequence"))
     return step is not None and step.type in kinds
 
 
@@ -442,11 +450,11 @@ def _parts(node: Node, holds: bool, add: Callable[[str], None], depth: int = 0) 
     """The parts of a condition, each with whether it must hold; and a mark for whether all must, or one of them."""
     node = bare(node)
     if depth < 20 and node.type == "unary_expression" and operator(node) == "op:!":
-        argument = node.at("argument")
+        argument = node.at.get("argument")
         if argument is not None:
             yield from _parts(argument, not holds, add, depth + 1)
     elif depth < 20 and node.type == "binary_expression" and operator(node) in ("op:&&", "op:??"):
-        found = node.at("operator")
+        found = node.at.get("operator")
         is_all = found is not None and found.type == "&&"
         add("logic all" if is_all is holds else "logic one")
         for side in _sides(node):
@@ -459,7 +467,7 @@ def _results(function: Node) -> Iterator[Node]:
     """What a function returns, in whichever branch."""
     if function.type not in FUNCTIONS:
         return
-    body = function.at("body")
+    body = function.at.get("body")
     if body is None:
         return
     if body.type != "statement_block":
@@ -482,7 +490,7 @@ def _inside(node: Node) -> Iterator[Node]:
 
 def _two(names: Names, function: Node) -> tuple[set[str], set[str]]:
     """The names in the first and in the second parameter."""
-    found = function.at("parameters")
+    found = function.at.get("parameters")
     if function.type not in FUNCTIONS or found is None or len(found.kids) < 2:
         return set(), set()
     first, second = (

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
-from .fingerprint_tree import FUNCTIONS, Local, Node
+from .fingerprint_nodes import FUNCTIONS, REFERENCES, Local, Node
 
 MAX_NAME_CHARS = 120
 _MAX_ALIASES = 8
 
-REFERENCES = frozenset({"identifier", "shorthand_property_identifier"})
 LITERALS = {"string": "text", "number": "number", "regex": "regex", "true": "boolean", "false": "boolean"}
 DATA = frozenset({"array", "object"})
+_TEXTS_IN_CODE = frozenset({"string", "template_string"})
 _MEMBERS = frozenset({"member_expression", "subscript_expression"})
 # Wrappers: an expression with the value of the one inside it.
 _WRAPPERS = frozenset(
@@ -30,6 +31,8 @@ _WRAPPERS = frozenset(
         "instantiation_expression",
     }
 )
+# What may have the value of another expression.
+_LEADING = _WRAPPERS | REFERENCES
 # Different spellings that do the same.
 _SAME_OPERATOR = {"===": "==", "!==": "!=", "||": "??", "++": "+", "--": "-"}
 _SAME_CALL = {"parseInt": "Number", "parseFloat": "Number", "Number.parseInt": "Number", "Number.parseFloat": "Number"}
@@ -94,21 +97,19 @@ class Names:
     def __init__(self, source: str) -> None:
         self._source = source
         self._constants: dict[Node, bool] = {}
-        self._callees: dict[Node, Path | None] = {}
+        self._paths: dict[Node, Path | None] = {}
 
     def text(self, node: Node) -> str:
         """The source text, one character per byte: decode it before showing it to a person."""
         return self._source[node.start : node.end]
 
-    def local(self, node: Node) -> Local | None:
-        """The variable that the script has declared by this name, if any."""
-        return node.scope.find(self._source[node.start : node.end])
-
     def value(self, node: Node) -> Node:
         """The node itself, or the value that its name stands for."""
+        if node.type not in _LEADING:
+            return node
         for _ in range(_MAX_ALIASES):
             node = bare(node)
-            local = self.local(node) if node.type in REFERENCES else None
+            local = node.local if node.type in REFERENCES else None
             if local is None or local.value is None:
                 break
             node = local.value
@@ -116,12 +117,14 @@ class Names:
 
     def label(self, node: Node) -> str:
         """The label of the node, or of the value that its name stands for."""
-        node = self.value(node)
-        special = _SPECIAL.get(node.type)
-        return special(self, node) if special is not None else _LABELS.get(node.type, node.type)
+        if node.type in _LEADING:
+            node = self.value(node)
+        kind = node.type
+        special = _SPECIAL.get(kind)
+        return special(self, node) if special is not None else _LABELS.get(kind, kind)
 
     def _of_name(self, node: Node) -> str:
-        if self.local(node) is not None:
+        if node.local is not None:
             return "name"
         name = self.text(node)[:MAX_NAME_CHARS]
         return "null" if name == "undefined" else f"global:{name}"
@@ -139,15 +142,13 @@ class Names:
         return "number" if is_negative(node) else operator(node)
 
     def callee_path(self, node: Node) -> Path | None:
-        if node not in self._callees:
-            callee = node.at("function")
-            self._callees[node] = None if callee is None else self.path(callee)
-        return self._callees[node]
+        callee = node.at.get("function")
+        return None if callee is None else self.path(callee)
 
     def called(self, node: Node, path: Path | None) -> str:
         """The label of a call, given the path of the callee."""
         if path is None:
-            callee = bare(node.at("function") or node)
+            callee = bare(node.at.get("function") or node)
             member = self.member(callee, None) if callee.type in _MEMBERS else "fn"
             return "loop" if member == ".forEach" else f"call:{member}"
         if path[0] == "tools":
@@ -158,7 +159,7 @@ class Names:
         return f"call:{_SAME_CALL.get(name, name)}"
 
     def made(self, node: Node) -> str:
-        path = self.path(node.at("constructor") or node)
+        path = self.path(node.at.get("constructor") or node)
         return f"new:{'.'.join(path[:2])}" if path is not None else "new:"
 
     def member(self, node: Node, path: Path | None) -> str:
@@ -172,11 +173,12 @@ class Names:
 
     def key(self, node: Node) -> str | None:
         """The name after the dot, or the literal in the brackets. None if it is known only at run time."""
-        key = node.at("property") or node.at("index")
+        key = node.at.get("property")
+        if key is not None:
+            return self._source[key.start : key.end]
+        key = node.at.get("index")
         if key is None:
             return ""
-        if key.field == "property":
-            return self.text(key)
         key = self.value(key)
         if key.type == "string":
             return self.text(key)[1:-1]
@@ -185,18 +187,25 @@ class Names:
     def path(self, node: Node) -> Path | None:
         """`("tools", "github", "list")` for an expression that leads to a global through constant names only, also
         through variables of the script. None for one that leads to data."""
+        try:
+            return self._paths[node]
+        except KeyError:
+            path = self._paths[node] = self._found_path(node)
+            return path
+
+    def _found_path(self, node: Node) -> Path | None:
         members: list[Node] = []
         aliases: list[Local] = []
         for _ in range(2 * _MAX_ALIASES):
             kind = node.type
             if kind in _MEMBERS:
                 members.append(node)
-                owner = node.at("object")
+                owner = node.at.get("object")
                 if owner is None:
                     return None
                 node = owner
             elif kind in REFERENCES:
-                local = self.local(node)
+                local = node.local
                 if local is None:
                     return self._path_from(node, members, aliases)
                 if local.value is None:
@@ -227,8 +236,9 @@ class Names:
             if node.type != "binary_expression" or operator(node) != "op:+":
                 return False
             sides = [bare(kid) for kid in node.kids if kid.field != "operator"]
-            if any(side.type in ("string", "template_string") for side in sides):
-                return True
+            for side in sides:
+                if side.type in _TEXTS_IN_CODE:
+                    return True
             if not sides:
                 return False
             node = sides[0]
@@ -246,7 +256,7 @@ class Names:
                 known = self._constants[node] = all(map(self.is_constant, node.kids))
             return known
         if kind == "pair":
-            value = node.at("value")
+            value = node.at.get("value")
             return value is not None and self.is_constant(value)
         return kind == "string_fragment" or (kind == "unary_expression" and is_negative(node))
 
@@ -271,13 +281,17 @@ def bare(node: Node) -> Node:
 
 
 def operator(node: Node) -> str:
-    found = node.at("operator")
-    name = found.type if found is not None else "?"
+    found = node.at.get("operator")
+    return _operator(found.type if found is not None else "?")
+
+
+@lru_cache(maxsize=256)
+def _operator(name: str) -> str:
     return f"op:{_SAME_OPERATOR.get(name, name)}"
 
 
 def is_negative(node: Node) -> bool:
-    value = node.at("argument")
+    value = node.at.get("argument")
     return value is not None and value.type == "number" and operator(node) in ("op:-", "op:+")
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from .fingerprint_names import LITERALS, REFERENCES, Names, bare, is_negative, operator
-from .fingerprint_tree import Node
+from .fingerprint_names import LITERALS, Names, bare, is_negative, operator
+from .fingerprint_nodes import REFERENCES, Node
 from .fingerprint_vocabulary import MEMBERS
 
 MAX_WALK = 60
@@ -61,24 +61,24 @@ class Roles:
 
     def axis(self, node: Node) -> None:
         """`rows[i][j]`: whether the loop of the first index is around the loop of the second one."""
-        owner, second = bare(node.at("object") or node), node.at("index")
-        first = owner.at("index") if owner.type == "subscript_expression" else None
+        owner, second = bare(node.at.get("object") or node), node.at.get("index")
+        first = owner.at.get("index") if owner.type == "subscript_expression" else None
         starts = [self._began(one) for one in (first, second) if one is not None]
         if len(starts) == 2 and starts[0] != starts[1] and None not in starts:
             self._add("axis row" if starts[0] < starts[1] else "axis column")  # type: ignore[operator]
 
     def _began(self, index: Node) -> int | None:
         """Where the variable is declared, if it is a counter."""
-        local = self._names.local(bare(index)) if bare(index).type in REFERENCES else None
+        local = bare(index).local if bare(index).type in REFERENCES else None
         is_counter = local is not None and local.value is None and local.first is not None
         return local.first.start if is_counter and local is not None and local.first is not None else None
 
     def bound(self, loop: Node) -> None:
         """Whether a loop takes its last value, where it does not just count from 0 or 1."""
-        condition, start = loop.at("condition"), loop.at("initializer")
+        condition, start = loop.at.get("condition"), loop.at.get("initializer")
         if condition is None or start is None or condition.type != "binary_expression":
             return
-        starts = [self._names.value(value) for kid in start.kids if (value := kid.at("value")) is not None]
+        starts = [self._names.value(value) for kid in start.kids if (value := kid.at.get("value")) is not None]
         sides = [kid for kid in condition.kids if kid.field != "operator"]
         is_plain = all(kid.type in (*REFERENCES, "member_expression") for kid in sides)
         way = operator(condition)
@@ -92,22 +92,22 @@ class Roles:
         if (
             in_list
             and value.type == "call_expression"
-            and self._names.key(bare(value.at("function") or value)) in _LISTS
+            and self._names.key(bare(value.at.get("function") or value)) in _LISTS
         ):
             return
         if value.type == "member_expression" and self._names.key(value) in ("length", "size"):
             self._add("returns count")
-        elif value.type == "member_expression" and (value.at("object") or value).type == "subscript_expression":
+        elif value.type == "member_expression" and (value.at.get("object") or value).type == "subscript_expression":
             # A member of the item that is picked.
-            self.returned(value.at("object") or value, in_list=True)
+            self.returned(value.at.get("object") or value, in_list=True)
         elif value.type == "subscript_expression":
-            index = value.at("index")
+            index = value.at.get("index")
             if index is not None and index.type == "number" and self._names.text(index) == "0":
                 self._add("picks first")
             elif index is not None and ".length" in self._names.text(index) and operator(index) == "op:-":
                 self._add("picks last")
         elif value.type == "call_expression":
-            name = self._names.key(bare(value.at("function") or value))
+            name = self._names.key(bare(value.at.get("function") or value))
             if name in _LISTS:
                 self._add("returns list")
             elif name in ("some", "every"):
@@ -125,7 +125,7 @@ class Roles:
 
     def moved(self, node: Node) -> None:
         """`letter.charCodeAt(0) + by`: whether characters go on or back."""
-        left, right = node.at("left"), bare(node.at("right") or node)
+        left, right = node.at.get("left"), bare(node.at.get("right") or node)
         if left is not None and right.type in REFERENCES and right.type != "number":
             text = self._names.text(left)[-60:]
             if "harCode" in text or "odePoint" in text:
@@ -133,7 +133,7 @@ class Roles:
 
     def divided(self, node: Node) -> None:
         """`sum / list.length`: a mean. What is divided by something else is none of the two."""
-        right = self._names.value(node.at("right") or node)
+        right = self._names.value(node.at.get("right") or node)
         is_mean = right.type == "member_expression" and self._names.key(right) in ("length", "size")
         if is_mean or right.type in REFERENCES:
             self._add("mean yes")

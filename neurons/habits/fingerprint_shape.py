@@ -12,10 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .fingerprint_names import DATA, LITERALS, MAX_NAME_CHARS, REFERENCES, Names, bare, is_negative, operator
+from .fingerprint_declared import declared
+from .fingerprint_names import DATA, LITERALS, MAX_NAME_CHARS, Names, bare, is_negative, operator
+from .fingerprint_nodes import FUNCTIONS, REFERENCES, Local, Node
 from .fingerprint_parts import Found
 from .fingerprint_traits import Traits
-from .fingerprint_tree import FUNCTIONS, Local, Node, declared, tree_of
+from .fingerprint_tree import tree_of
 
 MAX_DEPTH = 150
 """Nesting limit, for variables whose values use other variables: deeper values are visited from the top again."""
@@ -54,7 +56,11 @@ def read(code: str) -> dict[str, Any] | None:
     characters = source.decode("latin-1")
     locals_ = declared(tree, characters)
     names = Names(characters)
-    return _Reading(names, locals_).of(tree.root) | Traits(names, tree).of(tree.root)
+    found = _Reading(names, locals_).of(tree.root) | Traits(names, tree).of(tree.root)
+    for local in locals_:
+        # Names and values refer to each other: without this, the tree would wait for the garbage collector.
+        local.value = local.first = None
+    return found
 
 
 class _Reading:
@@ -100,11 +106,11 @@ class _Reading:
 
     def _visit(self, node: Node, above: str) -> None:
         """Count the node below the label above it, then visit its children."""
-        if self._depth >= MAX_DEPTH:
-            return
-        self._depth += 1
-        _VISITS.get(node.type, _Reading._any)(self, node, above)
-        self._depth -= 1
+        depth = self._depth
+        if depth < MAX_DEPTH:
+            self._depth = depth + 1
+            _VISITS.get(node.type, _ANY)(self, node, above)
+            self._depth = depth
 
     def _below(self, node: Node, label: str) -> None:
         for kid in node.kids:
@@ -123,8 +129,11 @@ class _Reading:
 
     def _any(self, node: Node, above: str) -> None:
         label = self._names.label(node)
-        self._note(above, label)
-        self._below(node, label)
+        if above and not self._quiet:
+            self._parts[above, label] += 1
+        for kid in node.kids:
+            if kid.field != "operator":
+                self._visit(kid, label)
 
     def _nothing(self, node: Node, above: str) -> None:
         """Skip the node."""
@@ -142,7 +151,7 @@ class _Reading:
             self._any(node, above)
 
     def _reference(self, node: Node, above: str) -> None:
-        local = self._names.local(node)
+        local = node.local
         if local is None:
             name = self._names.text(node)
             if name != "undefined":
@@ -169,7 +178,7 @@ class _Reading:
         return True
 
     def _call(self, node: Node, above: str) -> None:
-        callee, arguments = node.at("function"), node.at("arguments")
+        callee, arguments = node.at.get("function"), node.at.get("arguments")
         given = arguments.kids if arguments is not None else []
         path = self._names.callee_path(node)
         if path is not None:
@@ -189,7 +198,7 @@ class _Reading:
         self._note(above, label)
         if path is None and callee is not None:
             callee = bare(callee)
-            self._visit(callee.at("object") or callee, label)
+            self._visit(callee.at.get("object") or callee, label)
         for argument in given:
             if label == "loop" and argument.type in FUNCTIONS:
                 self._body(argument, label)
@@ -200,7 +209,7 @@ class _Reading:
         """Inline a function at its first call, if that has no arguments: a whole script may be wrapped in one. Returns
         whether it was."""
         callee = bare(callee)
-        local = self._names.local(callee) if callee.type in REFERENCES else None
+        local = callee.local if callee.type in REFERENCES else None
         function = callee if local is None else local.value
         if function is None or function.type not in FUNCTIONS or (local is not None and local.used):
             return False
@@ -214,10 +223,10 @@ class _Reading:
     def _new(self, node: Node, above: str) -> None:
         label = self._names.made(node)
         self._note(above, label)
-        path = self._names.path(node.at("constructor") or node)
+        path = self._names.path(node.at.get("constructor") or node)
         if path is not None:
             self._found.globals.add(path[0])
-        arguments = node.at("arguments")
+        arguments = node.at.get("arguments")
         if arguments is not None:
             self._below(arguments, label)
 
@@ -227,8 +236,8 @@ class _Reading:
         self._note(above, label)
         if path is not None:
             self._found.globals.add(path[0])
-        owner, index = node.at("object"), node.at("index")
-        local = self._names.local(index) if index is not None and index.type in REFERENCES else None
+        owner, index = node.at.get("object"), node.at.get("index")
+        local = index.local if index is not None and index.type in REFERENCES else None
         if local is not None and label != "[]":
             # The variable only names the key, and is used by that.
             local.used = True
@@ -247,7 +256,7 @@ class _Reading:
         self._body(node, "fn")
 
     def _body(self, function: Node, above: str) -> None:
-        body = function.at("body")
+        body = function.at.get("body")
         if body is None:
             return
         if body.type == "statement_block":
@@ -257,10 +266,10 @@ class _Reading:
             self._visit(body, "return")
 
     def _declarator(self, node: Node, _above: str) -> None:
-        name, value = node.at("name"), node.at("value")
+        name, value = node.at.get("name"), node.at.get("value")
         if name is None or value is None or name.type != "identifier":
             return
-        local = self._names.local(name)
+        local = name.local
         if local is not None and local.value is None:
             self._visit(value, "=")
 
@@ -272,7 +281,8 @@ class _Reading:
 
     def _literal(self, node: Node, above: str) -> None:
         kind, text = LITERALS[node.type], self._names.text(node)
-        self._note(above, kind)
+        if above and not self._quiet:
+            self._parts[above, kind] += 1
         self._keep(above, kind, text[1:-1] if kind == "text" else text)
 
     def _unary(self, node: Node, above: str) -> None:
@@ -326,7 +336,7 @@ class _Reading:
         """The literal that the node is, or that its variable stands for."""
         if node.type in LITERALS:
             return node
-        local = self._names.local(node) if node.type in REFERENCES else None
+        local = node.local if node.type in REFERENCES else None
         value = bare(local.value) if local is not None and local.value is not None else None
         if local is None or value is None or value.type not in LITERALS:
             return None
@@ -360,7 +370,7 @@ class _Reading:
         self._place = outer
 
     def _item(self, node: Node, above: str) -> None:
-        key, value = node.at("key"), node.at("value") if node.type == "pair" else node
+        key, value = node.at.get("key"), node.at.get("value") if node.type == "pair" else node
         outer = self._place
         if key is not None:
             self._place = f"{outer[:MAX_NAME_CHARS]} {self._names.text(key)[:MAX_NAME_CHARS]}"
@@ -373,6 +383,7 @@ class _Reading:
         self._place = outer
 
 
+_ANY = _Reading._any
 _VISITS: dict[str, Callable[[_Reading, Node, str], None]] = {
     **dict.fromkeys(_TRANSPARENT, _Reading._inside),
     **dict.fromkeys(_FIRST_ONLY, _Reading._first),
@@ -405,8 +416,8 @@ _VISITS: dict[str, Callable[[_Reading, Node, str], None]] = {
 
 def _only_throws(node: Node) -> bool:
     """Whether the statement is just `if (…) throw …`."""
-    then = node.at("consequence")
-    if then is None or node.at("alternative") is not None:
+    then = node.at.get("consequence")
+    if then is None or node.at.get("alternative") is not None:
         return False
     steps = then.kids if then.type == "statement_block" else [then]
     return len(steps) == 1 and steps[0].type == "throw_statement"

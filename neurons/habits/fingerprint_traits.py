@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any
 from zlib import crc32
 
 from .fingerprint_effects import Effects, arguments, parameters, plain
 from .fingerprint_marks import Marks, only_jumps
-from .fingerprint_names import REFERENCES, Names, bare, number_of, operator
-from .fingerprint_tree import FUNCTIONS, MAX_NODES, Node, Tree
+from .fingerprint_names import Names, bare, number_of, operator
+from .fingerprint_nodes import FUNCTIONS, REFERENCES, Local, Node
+from .fingerprint_tree import MAX_NODES, Tree
 from .fingerprint_vocabulary import DEFAULT_WEIGHT, GLUE, MEMBERS, OF_GLOBALS, OPERATORS, STOP_WORDS, WEIGHTS
 
 MAX_TRAITS = 192
@@ -26,6 +28,7 @@ MAX_CALLS = 400
 MARK_WEIGHT = 2
 FORMULA_WEIGHT = 4
 MAX_TEXT_WORDS = 40
+MAX_NAMED = 60
 _SPLIT = re.compile(r"[A-Z]?[a-z]+|[A-Z]{2,}(?![a-z])")
 _ONLY_ERRORS = frozenset({"catch_clause", "throw_statement"})
 _FORMULAS = frozenset({"op:+", "op:-", "op:*", "op:/", "op:**"})
@@ -36,6 +39,7 @@ _UNITS = frozenset({60_000, 3_600_000, 86_400_000, 604_800_000})
 _TRAITS = ("case", "round", "sort", "extreme", "edge", "pad", "date")
 _PLAIN_NUMBERS = frozenset({0, 1, 2, 10, 100})
 _NUMBERS = frozenset({"number", "parenthesized_expression"})
+_OF_NUMBERS = frozenset({"binary_expression", "parenthesized_expression"})
 _ARITHMETIC_OPERATORS = frozenset({"op:+", "op:-", "op:*", "op:/"})
 _COMPARISONS = frozenset({"op:<", "op:<=", "op:>", "op:>="})
 _NOTHING: tuple[Node, ...] = ()
@@ -55,6 +59,7 @@ class Traits:
         """Keys of objects that the script itself puts together."""
         self._words: dict[str, None] = {}
         self._said: set[str] = set()
+        self._known: set[Local] = set()
         self._limits: set[Node] = set()
         """What is compared with something else."""
         self._calls: list[tuple[Node, tuple[str, ...] | None]] = []
@@ -64,12 +69,13 @@ class Traits:
             if kid.type == "return_statement" and kid.kids:
                 self._marks.roles.returned(kid.kids[0])
         stack = [root]
+        pop, visits = stack.pop, _VISITS
         for _ in range(MAX_NODES):
             if not stack:
                 break
-            node = stack.pop()
-            visit = _VISITS.get(node.type)
-            stack.extend(node.kids if visit is None else visit(self, node))
+            node = pop()
+            visit = visits.get(node.type)
+            stack += node.kids if visit is None else visit(self, node)
         effects = Effects(self._names, self._tree)
         found = effects.of(self._calls)
         self._marks.without(effects.texts)
@@ -115,10 +121,7 @@ class Traits:
     def _say(self, name: str) -> None:
         if name not in self._said and len(self._words) < 2 * MAX_WORDS:
             self._said.add(name)
-            for part in _SPLIT.findall(name[:60]):
-                word = part.lower().removesuffix("s")
-                if len(word) > 2 and word not in STOP_WORDS:
-                    self._words[word] = None
+            self._words |= _words_in(name[:MAX_NAMED])
 
     # What follows is called for the nodes of one type each, and returns the nodes to look at next.
 
@@ -126,7 +129,8 @@ class Traits:
         return _NOTHING
 
     def _name(self, node: Node) -> Kids:
-        if self._names.local(node) is not None:
+        if node.local is not None and node.local not in self._known:
+            self._known.add(node.local)
             self._say(self._names.text(node))
         return _NOTHING
 
@@ -140,9 +144,9 @@ class Traits:
         """Whether it only ends the script or function early when there is nothing to work with."""
         if not only_jumps(node, "return_statement"):
             return False
-        condition = bare(node.at("condition") or node)
+        condition = bare(node.at.get("condition") or node)
         if condition.type == "unary_expression" and operator(condition) == "op:!":
-            condition = bare(condition.at("argument") or condition)
+            condition = bare(condition.at.get("argument") or condition)
             return condition.type in REFERENCES or self._names.key(condition) in ("ok", "length", "isArray")
         text = self._names.text(condition)
         return ".length" in text and text.rstrip(")").endswith(("0", "1")) and len(text) < 40
@@ -158,20 +162,20 @@ class Traits:
     def _for(self, node: Node) -> Kids:
         self._count("loop")
         kids = [kid for kid in node.kids if kid.field in ("body", "initializer")]
-        condition, step = node.at("condition"), node.at("increment")
+        condition, step = node.at.get("condition"), node.at.get("increment")
         if condition is not None and condition.type == "binary_expression":
             kids += [kid for kid in condition.kids if kid.type == "binary_expression"]
             self._limits.update(kids)
         if step is not None and step.type != "update_expression":
             kids += [kid for kid in step.kids if kid.type not in ("identifier", "number", "operator")]
-        self._marks.loop(node.at("body"))
+        self._marks.loop(node.at.get("body"))
         self._marks.roles.bound(node)
         return kids
 
     def _loop(self, node: Node) -> Kids:
         self._count("loop")
-        self._marks.loop(node.at("body"))
-        right = node.at("right")
+        self._marks.loop(node.at.get("body"))
+        right = node.at.get("right")
         if right is not None:
             self._own(right)
         return [kid for kid in node.kids if kid.field != "left"] + [
@@ -182,7 +186,7 @@ class Traits:
         """Note that a member only leads to what is worked with."""
         node = self._names.value(node)
         if node.type == "call_expression":
-            node = bare(node.at("function") or node).at("object") or node
+            node = bare(node.at.get("function") or node).at.get("object") or node
             node = self._names.value(node)
         if node.type == "member_expression":
             key = self._names.key(node)
@@ -199,14 +203,14 @@ class Traits:
                 return _NOTHING
             self._global(".".join(path[:2]), path, given)
             return given
-        callee = node.at("function")
+        callee = node.at.get("function")
         if callee is None:
             return given
         callee = bare(callee)
         if callee.type not in ("member_expression", "subscript_expression"):
             return [callee, *given]
         name = self._names.key(callee) or ""
-        owner = callee.at("object")
+        owner = callee.at.get("object")
         known = MEMBERS.get(name)
         if owner is not None:
             self._pick(name, owner, given)
@@ -256,7 +260,7 @@ class Traits:
 
     def _subscript(self, node: Node) -> Kids:
         self._marks.roles.axis(node)
-        index, owner = node.at("index"), node.at("object")
+        index, owner = node.at.get("index"), node.at.get("object")
         if index is not None and owner is not None:
             if self._names.text(index) == "0":
                 self._marks.picked(owner, last=False)
@@ -270,7 +274,7 @@ class Traits:
             if path[0] != "tools":
                 self._count(*OF_GLOBALS.get(".".join(path[:2]), (f"call {'.'.join(path[:2])}",)))
             return _NOTHING
-        owner, key = node.at("object"), self._names.key(node)
+        owner, key = node.at.get("object"), self._names.key(node)
         if key:
             known = MEMBERS.get(key)
             if known is not None:
@@ -289,7 +293,7 @@ class Traits:
             self._members[key] = self._members.get(key, 0) + 1
 
     def _declarator(self, node: Node) -> Kids:
-        name, value = node.at("name"), node.at("value")
+        name, value = node.at.get("name"), node.at.get("value")
         if name is not None and name.type == "object_pattern" and value is not None:
             path = self._names.path(value)
             if path is not None:
@@ -299,7 +303,7 @@ class Traits:
     def _pattern(self, node: Node) -> Kids:
         """`const { a, b: c } = …`: members are read."""
         for kid in node.kids:
-            key = kid.at("key") or kid.at("left") or kid
+            key = kid.at.get("key") or kid.at.get("left") or kid
             text = self._names.text(key)
             if kid.type != "rest_pattern" and text.isidentifier():
                 known = MEMBERS.get(text)
@@ -307,7 +311,7 @@ class Traits:
                     self._read(text)
                 else:
                     self._count(*known)
-        return [kid.at("value") or kid for kid in node.kids if kid.type == "pair_pattern"]
+        return [kid.at.get("value") or kid for kid in node.kids if kid.type == "pair_pattern"]
 
     def _binary(self, node: Node) -> Kids:
         if self._names.is_text(node):
@@ -349,12 +353,12 @@ class Traits:
         """`ms / 1000 / 60`: the unit of time that something is counted in."""
         unit = 1.0
         while node.type == "binary_expression" and operator(node) == "op:/":
-            right = self._names.value(node.at("right") or node)
+            right = self._names.value(node.at.get("right") or node)
             number = number_of(self._names.text(right)[:41])
             if number is None:
                 break
             unit *= number
-            node = self._names.value(node.at("left") or node.kids[0])
+            node = self._names.value(node.at.get("left") or node.kids[0])
         if unit in _UNITS:
             self._marks.unit(f"{unit:g}")
 
@@ -385,9 +389,9 @@ class Traits:
     def _is_number(self, node: Node) -> bool:
         """Whether it is a number, or numbers put together."""
         kind = node.type
-        if kind in ("binary_expression", "parenthesized_expression"):
-            return all(kid.field == "operator" or self._is_number(kid) for kid in node.kids)
-        return kind == "number"
+        if kind not in _OF_NUMBERS:
+            return kind == "number"
+        return all(kid.field == "operator" or self._is_number(kid) for kid in node.kids)
 
     def _number(self, node: Node) -> Kids:
         text = self._names.text(node)
@@ -409,11 +413,11 @@ class Traits:
         self._marks.assigned(node)
         if node.type == "update_expression":
             self._count("count")
-            target = node.at("argument")
+            target = node.at.get("argument")
             return [] if target is None or target.type == "identifier" else [target]
         kids = [kid for kid in node.kids if kid.field != "operator"]
         if node.type == "augmented_assignment_expression":
-            right = node.at("right")
+            right = node.at.get("right")
             if right is not None and self._names.text(right) == "1":
                 self._count("count")
                 return kids[:1]
@@ -422,11 +426,11 @@ class Traits:
             self._count(*(("text",) if is_text else OPERATORS.get(kind, (kind,))))
             if right is not None and kind in _FORMULAS and not is_text:
                 self._formula(kind, [right])
-        target = node.at("left")
+        target = node.at.get("left")
         target = bare(target) if target is not None else None
         if target is not None and target.type == "subscript_expression":
             self._count("dict")
-            self._marks.roles.key(target.at("index") or target)
+            self._marks.roles.key(target.at.get("index") or target)
         return kids
 
     def _template(self, node: Node) -> Kids:
@@ -455,7 +459,7 @@ class Traits:
         if self._names.is_constant(node) and node.kids:
             for kid in node.kids[:1]:
                 for pair in kid.kids if kid.type == "object" else ():
-                    key = pair.at("key")
+                    key = pair.at.get("key")
                     if key is not None:
                         self._say(plain(self._names, key))
             return _NOTHING
@@ -466,7 +470,7 @@ class Traits:
             return _NOTHING
         kids = []
         for kid in node.kids:
-            key, value = kid.at("key"), kid.at("value")
+            key, value = kid.at.get("key"), kid.at.get("value")
             if kid.type == "shorthand_property_identifier":
                 key, value = kid, None
             if key is None:
@@ -484,14 +488,21 @@ class Traits:
         return kids
 
     def _function(self, node: Node) -> Kids:
-        name = node.at("name")
+        name = node.at.get("name")
         if name is not None:
             self._say(self._names.text(name))
         patterns = [kid for kid in parameters(node) if kid.type.endswith("pattern")]
-        body = node.at("body")
+        body = node.at.get("body")
         return [*patterns, body] if body is not None else patterns
 
 
+@lru_cache(maxsize=1024)
+def _words_in(name: str) -> dict[str, None]:
+    words = (part.lower().removesuffix("s") for part in _SPLIT.findall(name))
+    return {word: None for word in words if len(word) > 2 and word not in STOP_WORDS}
+
+
+@lru_cache(maxsize=4096)
 def _hash(text: str) -> str:
     return f"{crc32(text.encode('latin-1', 'replace')):08x}"
 

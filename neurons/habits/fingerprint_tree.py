@@ -9,7 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from sys import intern
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from .fingerprint_nodes import FUNCTIONS, NO_KIDS, NO_ROLES, REFERENCES, Node, Scope
 
 if TYPE_CHECKING:
     from tree_sitter import Parser
@@ -18,98 +20,30 @@ MAX_NODES = 20_000
 MAX_DEPTH = 100
 """Deeper nesting is not visited."""
 
-FUNCTIONS = frozenset(
-    {
-        "arrow_function",
-        "function_expression",
-        "function_declaration",
-        "generator_function",
-        "generator_function_declaration",
-        "method_definition",
-    }
-)
 WRITES = frozenset({"assignment_expression", "augmented_assignment_expression", "update_expression"})
 _SCOPES = FUNCTIONS | {"program", "statement_block", "for_statement", "for_in_statement", "catch_clause", "class_body"}
 _TYPES = """
     type_annotation type_arguments type_parameters interface_declaration type_alias_declaration ambient_declaration
     accessibility_modifier override_modifier type_predicate_annotation function_signature
 """
-_DROPPED = frozenset({*_TYPES.split(), "comment", "empty_statement", "hash_bang_line"})
-_ROLES = {
-    **dict.fromkeys(_DROPPED, "dropped"),
-    **dict.fromkeys(_SCOPES, "scope"),
-    **dict.fromkeys(WRITES, "writes"),
-    "variable_declarator": "declares",
-    "string": "leaf",
-    "regex": "leaf",
+_LEAVES = """
+    string regex number true false null undefined this super property_identifier private_property_identifier
+    shorthand_property_identifier_pattern string_fragment escape_sequence
+"""
+_NO_OPERATORS = "( ) { } [ ] ; , . : => \" ' ` ${ ?. const let var return if else for new await async function"
+# What is done with a node of each kind. From a plain node on, it has children.
+_DROPPED, _OPERATOR, _LEAF, _REFERENCE, _PLAIN, _DECLARES, _SCOPE = range(7)
+_NAMED_ROLES = {
+    **dict.fromkeys(_TYPES.split(), _DROPPED),
+    **dict.fromkeys(("comment", "empty_statement", "hash_bang_line"), _DROPPED),
+    **dict.fromkeys(_LEAVES.split(), _LEAF),
+    **dict.fromkeys(REFERENCES, _REFERENCE),
+    **dict.fromkeys(WRITES, _DECLARES),
+    "variable_declarator": _DECLARES,
+    **dict.fromkeys(_SCOPES, _SCOPE),
 }
-_PARAMETERS = ("parameters", "parameter", "left")
-_PATTERNS = frozenset({"object_pattern", "array_pattern"})
-_NAMES = frozenset({"identifier", "shorthand_property_identifier_pattern"})
-_NOT_NAMES = frozenset({"right", "value", "decorator"})
-
-# The number of this kind is not among those of the grammar.
-_ERROR = ("ERROR", None)
-
-
-class Node:
-    """One node of the tree."""
-
-    __slots__ = ("end", "field", "kids", "scope", "start", "type")
-
-    def __init__(self, kind: str, field: str | None, start: int, end: int, scope: Scope) -> None:
-        self.type = kind
-        self.field = field
-        """Its role in the parent node."""
-        self.start = start
-        self.end = end
-        self.scope = scope
-        """The scope in which its name is looked up."""
-        self.kids: list[Node] = _NONE
-
-    def at(self, field: str) -> Node | None:
-        for kid in self.kids:
-            if kid.field == field:
-                return kid
-        return None
-
-
-# Shared by all nodes without children. Never append to it.
-_NONE: list[Node] = []
-
-
-class Local:
-    """A variable of the script and its value: None when the value changes or is not known."""
-
-    __slots__ = ("deferred", "first", "used", "value")
-
-    def __init__(self, value: Node | None) -> None:
-        self.value = value
-        self.first = value
-        """The value that it was declared with, also if it changes later."""
-        self.used = False
-        """Whether its value was visited."""
-        self.deferred = False
-        """Whether visiting it was put off."""
-
-
-class Scope:
-    """The names that a block declares."""
-
-    __slots__ = ("names", "outer")
-
-    def __init__(self, outer: Scope | None) -> None:
-        self.outer = outer
-        self.names: dict[str, Local] = {}
-
-    def find(self, name: str) -> Local | None:
-        scope: Scope | None = self
-        while scope is not None:
-            found = scope.names.get(name)
-            if found is not None:
-                return found
-            scope = scope.outer
-        return None
+# The numbers of nodes for code that is none: they are not among those of the grammar.
+_ERRORS = (2**16 - 1, 2**16 - 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,42 +53,69 @@ class Tree:
     root: Node
     declaring: list[Node]
     """The nodes that open a scope, declare a name or write to one, in source order."""
+    references: list[Node]
+    """The nodes that are names of variables."""
 
 
-def tree_of(source: bytes) -> Tree | None:
+def tree_of(source: bytes) -> Tree | None:  # noqa: PLR0912, PLR0915 - a call for each node would double its time
     """The tree; None when it has too many nodes. One loop does everything, because this is most of the work."""
     grammar = _grammar()
     kinds, fields = grammar.kinds, grammar.fields
     cursor = grammar.parser.parse(source).walk()
+    next_sibling, first_child, parent = cursor.goto_next_sibling, cursor.goto_first_child, cursor.goto_parent
+    # Names of this function are faster to read than those of the module.
+    make, no_kids, no_roles, max_nodes = Node, NO_KIDS, NO_ROLES, MAX_NODES
+    is_dropped, is_operator, is_reference, has_kids = _DROPPED, _OPERATOR, _REFERENCE, _PLAIN
     scope = Scope(None)
-    top: list[Node] = []
-    siblings = top
-    above: list[tuple[list[Node], Scope]] = []
+    above: list[tuple[Node, Scope]] = []
     declaring: list[Node] = []
+    references: list[Node] = []
+    top = outer = make()
+    siblings: list[Node] = []
+    roles: dict[str, Node] = {}
+    top.kids, top.at = siblings, roles
     count = 0
     while True:
-        real = cursor.node
-        assert real is not None
-        kind, role = kinds.get(real.kind_id, _ERROR)
-        field = fields[cursor.field_id]
-        if role != "dropped" or field == "operator":
-            count += 1
-            if count > MAX_NODES:
-                return None
-            node = Node(kind, field, real.start_byte, real.end_byte, scope)
-            siblings.append(node)
-            if role != "leaf" and len(above) < MAX_DEPTH and cursor.goto_first_child():
-                above.append((siblings, scope))
-                node.kids = siblings = []
-                if role is not None:
-                    declaring.append(node)
-                    if role == "scope":
-                        scope = Scope(scope)
-                continue
-        while not cursor.goto_next_sibling():
-            if not cursor.goto_parent():
-                return Tree(top[0], declaring)
-            siblings, scope = above.pop()
+        real: Any = cursor.node
+        kind, role = kinds[real.kind_id]
+        if role is not is_dropped:
+            field = fields[cursor.field_id]
+            if role is not is_operator or field == "operator":
+                node = make()
+                node.type = kind
+                node.field = field
+                node.start = real.start_byte
+                node.end = real.end_byte
+                node.scope = scope
+                node.kids = no_kids
+                node.at = no_roles
+                siblings.append(node)
+                if field is not None:
+                    if roles is no_roles:
+                        outer.at = roles = {field: node}
+                    elif field not in roles:
+                        roles[field] = node
+                count += 1
+                if count > max_nodes:
+                    return None
+                if role >= has_kids:
+                    if len(above) < MAX_DEPTH and first_child():
+                        above.append((outer, scope))
+                        outer = node
+                        node.kids = siblings = []
+                        roles = no_roles
+                        if role > has_kids:
+                            declaring.append(node)
+                            if role == _SCOPE:
+                                scope = Scope(scope)
+                        continue
+                elif role is is_reference:
+                    references.append(node)
+        while not next_sibling():
+            if not parent():
+                return Tree(top.kids[0], declaring, references)
+            outer, scope = above.pop()
+            siblings, roles = outer.kids, outer.at
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +123,7 @@ class _Grammar:
     """Names of node kinds and fields by number: numbers are faster to read, and interned names faster to compare."""
 
     parser: Parser
-    kinds: dict[int, tuple[str, str | None]]
+    kinds: dict[int, tuple[str, int]]
     """The name of each kind of node and its role. Punctuation is dropped."""
     fields: dict[int | None, str | None]
 
@@ -174,83 +135,13 @@ def _grammar() -> _Grammar:
     from tree_sitter import Language, Parser  # noqa: PLC0415 - likewise
 
     language = Language(tree_sitter_typescript.language_typescript())
-    kinds: dict[int, tuple[str, str | None]] = {}
+    kinds: dict[int, tuple[str, int]] = dict.fromkeys(_ERRORS, ("ERROR", _PLAIN))
+    signs = dict.fromkeys(_NO_OPERATORS.split(), _DROPPED)
     for number in range(language.node_kind_count):
         name = intern(language.node_kind_for_id(number) or "")
-        kinds[number] = (name, _ROLES.get(name) if language.node_kind_is_named(number) else "dropped")
+        is_named = language.node_kind_is_named(number)
+        kinds[number] = (name, _NAMED_ROLES.get(name, _PLAIN) if is_named else signs.get(name, _OPERATOR))
     fields: dict[int | None, str | None] = {None: None, 0: None}
     for number in range(1, language.field_count + 1):
         fields[number] = intern(language.field_name_for_id(number) or "")
     return _Grammar(Parser(language), kinds, fields)
-
-
-def declared(tree: Tree, source: str) -> list[Local]:
-    """Fill each scope with the names declared in it; return all of them in source order."""
-    found: list[Local] = []
-    written: list[Node] = []
-    for node in tree.declaring:
-        kind = node.type
-        if kind == "variable_declarator":
-            _declare(node.at("name"), node.at("value"), node.scope, source, found)
-        elif kind in WRITES:
-            written.extend(kid for kid in node.kids if kid.field in ("left", "argument"))
-        else:
-            if kind.endswith("declaration"):
-                _declare(node.at("name"), node, node.scope, source, found)
-            for field in _PARAMETERS:
-                target = node.at(field)
-                if target is not None:
-                    _declare(target, None, target.scope, source, found)
-    # After all declarations: a script may write to a name above the line that declares it.
-    for name in written:
-        if name.type == "identifier":
-            local = name.scope.find(source[name.start : name.end])
-            if local is not None:
-                local.value = None
-    return found
-
-
-def _declare(target: Node | None, value: Node | None, scope: Scope, source: str, found: list[Local]) -> None:
-    """Declare a name, or all names of a pattern such as `{ a, b: [c] }`: each of those stands for a member of the
-    value."""
-    if target is None:
-        return
-    kind = target.type
-    if kind in _NAMES:
-        text = source[target.start : target.end]
-        known = scope.names.get(text)
-        if known is None:
-            scope.names[text] = local = Local(value)
-            found.append(local)
-        else:
-            known.value = None
-        return
-    if kind in _PATTERNS:
-        value = _named(value, scope) if value is not None else Node("name", None, 0, 0, scope)
-    for kid in target.kids:
-        if kind == "object_pattern" and kid.type != "rest_pattern":
-            key = kid.at("key") or kid.at("left") or kid
-            _declare(kid.at("value") or key, _member(value, key), scope, source, found)
-        elif kid.field not in _NOT_NAMES:
-            _declare(kid, _member(value, None) if kind in _PATTERNS else value, scope, source, found)
-
-
-def _named(value: Node, scope: Scope) -> Node:
-    """A hidden name for the value, so that it counts once however many names are destructured from it."""
-    if value.type == "identifier":
-        return value
-    hidden = Scope(scope)
-    hidden.names[""] = Local(value)
-    return Node("identifier", None, 0, 0, hidden)
-
-
-def _member(value: Node | None, key: Node | None) -> Node | None:
-    if value is None:
-        return None
-    owner = Node(value.type, "object", value.start, value.end, value.scope)
-    owner.kids = value.kids
-    member = Node("member_expression", None, 0, 0, value.scope)
-    member.kids = [owner]
-    if key is not None:
-        member.kids.append(Node("property_identifier", "property", key.start, key.end, value.scope))
-    return member
