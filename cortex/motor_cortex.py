@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -14,7 +15,6 @@ from pydantic_core import from_json
 from cortex.audit import AuditJournal, Spine
 from cortex.cache import open_cache, with_cache
 from cortex.catalogue import Workbench
-from cortex.contracts import ToolCalled
 from cortex.discovery import discovery_of
 from cortex.home import Home, HomeFiles, LearnedSkills, Memory, Stores, id_of
 from cortex.jobs import JOB_ENDED, JobRecords, Jobs
@@ -22,6 +22,7 @@ from cortex.learning import Learning, NeuronTools, Surroundings, channels_of, ki
 from cortex.mcp_client import McpServers
 from cortex.mcp_config import servers_of
 from cortex.redaction import Redactor
+from cortex.runs import RunFiles, RunWriter
 from cortex.settings import Settings
 from cortex.tools import (
     CORE_TOOLS,
@@ -135,6 +136,7 @@ class MotorCortex:
         self.workbench = Workbench(self.toolbox, self.servers, self.settings, self._discovery, self._learned)
         self._cache = open_cache(folders, self.settings.cache, self._flusher)
         self._redactor = Redactor(self.settings.redaction)
+        self._runs = self._run_writer(folders, now)
         self._owner = owner if owner is not None else AbsentOwner()
         self._wake = wake
         self._answer = answer
@@ -213,6 +215,7 @@ class MotorCortex:
             notes=living.notes if living is not None else None,
             later=await self._open_jobs(stack) if self.settings.execute.later else None,
             stores=self._stores if takes_store(runtime) else None,
+            runs=self._runs,
             running=running,
             plans=_PlansOf(self),
         )
@@ -262,10 +265,7 @@ class MotorCortex:
         return self._told_as(f"neuron:{neuron_id}")
 
     def _told_as(self, turn: str) -> OnCall:
-        def told(origin: str, tool: str, arguments: Any, ok: bool, error_code: str | None, duration_ms: float) -> None:
-            self._spine.announce(ToolCalled(tool, origin, ok, duration_ms, turn, arguments, error_code))
-
-        return told
+        return lambda called: self._spine.announce(replace(called, turn=turn))
 
     def function_declarations(self) -> list[ToolDeclaration]:
         """The learned functions that may be called now, without those that the policies deny."""
@@ -341,6 +341,15 @@ class MotorCortex:
         from cortex.workflows import QuestionAnswering  # noqa: PLC0415 - as below
 
         return QuestionAnswering(self.workflows, event.data)
+
+    def _run_writer(self, folders: Home, now: Callable[[], float]) -> RunWriter | None:
+        """What keeps the details of runs, as a listener of the spine; None where that is disabled."""
+        if self.settings.runs.keep == "off":
+            return None
+        files = RunFiles(folders.runs, self.settings.runs, now=now, flusher=self._flusher)
+        writer = RunWriter(files, self.settings.runs, self._spine.record, self._redactor)
+        self._spine.listen(writer.hear)
+        return writer
 
     def _apart(self, folder: Folder | None) -> Folder | None:
         if folder is None:
@@ -428,6 +437,8 @@ class MotorCortex:
 
     def _close_files(self) -> None:
         self._spine.close()
+        if self._runs is not None:
+            self._runs.close()
         self._journal.close()
         self.learning.close()
         self._flusher.flush()

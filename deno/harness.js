@@ -1384,7 +1384,7 @@ return { lendTools };
 })();
 
 // make_repeatable.ts
-const { makeRepeatable, makeSignalsRepeatable, prepareToRepeat } = (() => {
+const { makeRepeatable, makeSignalsRepeatable, prepareToRepeat, seedRandom } = (() => {
 const EPOCH_MS = 946_684_800_000;
 const { apply, construct, defineProperty, getOwnPropertyDescriptor } = Reflect;
 const OriginalDate = Date;
@@ -1393,9 +1393,15 @@ let replacements = [];
 let clocks = [];
 let hasVaried = false;
 let looks = 0;
-let seed = 1;
+let [wordA, wordB, wordC, wordD] = [
+  0,
+  0,
+  0,
+  0
+];
 let epoch = EPOCH_MS;
 let stillFor = 0;
+let seeded;
 function prepareToRepeat() {
   const watched = [
     "timeEnd",
@@ -1412,6 +1418,8 @@ function prepareToRepeat() {
     name: "random",
     descriptor: hidden(()=>chance("Math.random"))
   };
+  seeded = hidden(draw);
+  seed(1);
   clocks = [
     ...dates(),
     random
@@ -1422,11 +1430,17 @@ function prepareToRepeat() {
     ...watched
   ];
 }
-function makeRepeatable(how) {
+function makeRepeatable(how, clockMs = EPOCH_MS, from = 1) {
   putInPlace(replacements);
+  epoch = clockMs;
+  seed(from);
   if (how === "plain") return;
   fixPerformance();
   fixCrypto();
+}
+function seedRandom(from) {
+  seed(from);
+  defineProperty(Math, "random", seeded);
 }
 function makeSignalsRepeatable() {
   hasVaried = true;
@@ -1435,10 +1449,8 @@ function makeSignalsRepeatable() {
   fixPerformance();
   fixCrypto();
   return (atMs)=>{
-    [looks, seed] = [
-      0,
-      1
-    ];
+    looks = 0;
+    seed(1);
     epoch = atMs >= 0 ? Math.floor(atMs) : EPOCH_MS;
   };
 }
@@ -1459,8 +1471,27 @@ function now(what) {
 }
 function chance(what) {
   vary(what);
-  seed = (seed * 1_664_525 + 1_013_904_223) % 2 ** 32;
-  return seed / 2 ** 32;
+  return draw();
+}
+function seed(from) {
+  [wordA, wordB, wordC, wordD] = [
+    from | 0,
+    from ^ 0x9e3779b9,
+    0x243f6a88,
+    1
+  ];
+  for(let round = 0; round < 12; round++)word();
+}
+function word() {
+  const sum = (wordA + wordB | 0) + wordD | 0;
+  wordD = wordD + 1 | 0;
+  wordA = wordB ^ wordB >>> 9;
+  wordB = wordC + (wordC << 3) | 0;
+  wordC = (wordC << 21 | wordC >>> 11) + sum | 0;
+  return sum >>> 0;
+}
+function draw() {
+  return ((word() >>> 5) * 2 ** 26 + (word() >>> 6)) / 2 ** 53;
 }
 function dates() {
   const value = new Proxy(Date, {
@@ -1566,7 +1597,7 @@ function hidden(value) {
     enumerable: false
   };
 }
-return { makeRepeatable, makeSignalsRepeatable, prepareToRepeat };
+return { makeRepeatable, makeSignalsRepeatable, prepareToRepeat, seedRandom };
 })();
 
 // protocol.ts
@@ -2046,7 +2077,8 @@ function grant(frame) {
     display
   });
   if (frame.workspace) Object.assign(Deno, lendFiles(frame));
-  if (frame.deterministic !== null) makeRepeatable(frame.deterministic);
+  if (frame.deterministic !== null) makeRepeatable(frame.deterministic, frame.clock_ms, frame.seed);
+  else if (frame.seed !== undefined) seedRandom(frame.seed);
   return display;
 }
 async function answer(frame) {

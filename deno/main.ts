@@ -7,7 +7,7 @@ import { lendFetch } from "./fetch.ts";
 import { lendFiles } from "./files.ts";
 import { harden } from "./harden.ts";
 import { lendTools } from "./lend_tools.ts";
-import { makeRepeatable, prepareToRepeat } from "./make_repeatable.ts";
+import { makeRepeatable, prepareToRepeat, seedRandom } from "./make_repeatable.ts";
 import { type Phase, PROTOCOL, type RehearseFrame, type ResideFrame, type RunFrame } from "./protocol.ts";
 import { readFramesSync } from "./read_frames.ts";
 import { failSignal, reside } from "./reside.ts";
@@ -33,7 +33,8 @@ function grant(frame: RunFrame): ReturnType<typeof lendDisplay> {
     display,
   });
   if (frame.workspace) Object.assign(Deno, lendFiles(frame));
-  if (frame.deterministic !== null) makeRepeatable(frame.deterministic);
+  if (frame.deterministic !== null) makeRepeatable(frame.deterministic, frame.clock_ms, frame.seed);
+  else if (frame.seed !== undefined) seedRandom(frame.seed);
   return display;
 }
 

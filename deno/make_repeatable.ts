@@ -19,10 +19,12 @@ let replacements: Replacement[] = [];
 let clocks: Replacement[] = [];
 let hasVaried = false;
 let looks = 0;
-let seed = 1;
+// The four words of sfc32: small, quick, and of a longer period than any code draws from.
+let [wordA, wordB, wordC, wordD] = [0, 0, 0, 0];
 let epoch = EPOCH_MS;
 // For how many looks the clock stands still. Two wordings of one program may look at it differently often.
 let stillFor = 0;
+let seeded: PropertyDescriptor;
 
 /** Make ready what `makeRepeatable` puts in place, before anybody waits for it. */
 export function prepareToRepeat(): void {
@@ -30,6 +32,8 @@ export function prepareToRepeat(): void {
   // Once for nothing: the first time costs more than all that follow.
   putInPlace(watched.map((printer) => ({ ...printer, target: {} })));
   const random = { target: Math, name: "random", descriptor: hidden(() => chance("Math.random")) };
+  seeded = hidden(draw);
+  seed(1);
   clocks = [...dates(), random];
   replacements = [...clocks, ...functionMakers(), ...watched];
 }
@@ -41,11 +45,19 @@ export function prepareToRepeat(): void {
  * `"plain"` code has, by the host's look at its words, nothing that leads beyond dates, `Math` and `console`. Of other
  * code the host knows that it may vary; it finds the same clock and seed in `performance` and `crypto`.
  */
-export function makeRepeatable(how: "plain" | "wholly"): void {
+export function makeRepeatable(how: "plain" | "wholly", clockMs = EPOCH_MS, from = 1): void {
   putInPlace(replacements);
+  epoch = clockMs;
+  seed(from);
   if (how === "plain") return;
   fixPerformance();
   fixCrypto();
+}
+
+/** From here on `Math.random` is drawn from this seed, which the host has on record. Clocks and `crypto` are real. */
+export function seedRandom(from: number): void {
+  seed(from);
+  defineProperty(Math, "random", seeded);
 }
 
 /**
@@ -59,7 +71,8 @@ export function makeSignalsRepeatable(): (atMs: number) => void {
   fixPerformance();
   fixCrypto();
   return (atMs) => {
-    [looks, seed] = [0, 1];
+    looks = 0;
+    seed(1);
     epoch = atMs >= 0 ? Math.floor(atMs) : EPOCH_MS;
   };
 }
@@ -82,8 +95,26 @@ function now(what: string): number {
 
 function chance(what: string): number {
   vary(what);
-  seed = (seed * 1_664_525 + 1_013_904_223) % 2 ** 32;
-  return seed / 2 ** 32;
+  return draw();
+}
+
+function seed(from: number): void {
+  [wordA, wordB, wordC, wordD] = [from | 0, from ^ 0x9e3779b9, 0x243f6a88, 1];
+  for (let round = 0; round < 12; round++) word();
+}
+
+function word(): number {
+  const sum = (wordA + wordB | 0) + wordD | 0;
+  wordD = wordD + 1 | 0;
+  wordA = wordB ^ wordB >>> 9;
+  wordB = wordC + (wordC << 3) | 0;
+  wordC = (wordC << 21 | wordC >>> 11) + sum | 0;
+  return sum >>> 0;
+}
+
+/** A number from 0 to 1 of 53 bits, as `Math.random` gives. */
+function draw(): number {
+  return ((word() >>> 5) * 2 ** 26 + (word() >>> 6)) / 2 ** 53;
 }
 
 /** A date of something is that; only one of nothing is the time of day. */

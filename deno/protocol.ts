@@ -36,6 +36,10 @@ export interface RunFrame {
   max_frame_bytes: number;
   /** How often the code may display something, and how many bytes in all. */
   display_limits?: [number, number];
+  /** What `Math.random` is drawn from. Without one it is the engine's own, or that of all repeatable runs. */
+  seed?: number;
+  /** Where the clock of a repeatable run begins. */
+  clock_ms?: number;
 }
 
 /** The first frame of all: runs to be done, and answered, before the process says that it is ready. */

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from .disk.line_file import (
         HeldLines as HeldLines,
         LineFile as LineFile,
+        append_lines as append_lines,
         append_whole as append_whole,
         end_of_file as end_of_file,
         first_lines as first_lines,
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
     from .network.policy import DenyRule as DenyRule, HostRule as HostRule, NetworkPolicy as NetworkPolicy
     from .network.recording import (
         Exchange as Exchange,
+        FetchNote as FetchNote,
         Recorder as Recorder,
         Replay as Replay,
         ReplayedRun as ReplayedRun,
@@ -99,6 +101,7 @@ if TYPE_CHECKING:
     from .process.early_start import HeadStart as HeadStart
     from .process.killing import KillReport as KillReport, kill_recorded as kill_recorded, stop_hosts as stop_hosts
     from .process.priority import go_first as go_first, go_like_others as go_like_others
+    from .process.process_facts import identity_of as identity_of
     from .process.process_notes import Running as Running
     from .process.svg import NotRendered as NotRendered, render_svg as render_svg
     from .run.determinism import may_vary as may_vary
@@ -135,7 +138,7 @@ else:
             "disk.damaged_files": "copy_aside move_aside",
             "disk.data_files": "data_file",
             "disk.durable": "FileLock Flusher LOCK_TIMEOUT_S LockBusy",
-            "disk.line_file": "HeldLines LineFile append_whole end_of_file first_lines open_lines",
+            "disk.line_file": "HeldLines LineFile append_lines append_whole end_of_file first_lines open_lines",
             "disk.whole_files": (
                 "FILE_MODE FOLDER_MODE flush_file flush_folder private_folder read_private replace_file "
                 "sweep_unfinished"
@@ -145,7 +148,7 @@ else:
             "guard.patterns": "Finding",
             "jail.layers": "Layer Wall",
             "network.policy": "DenyRule HostRule NetworkPolicy",
-            "network.recording": "Exchange Recorder Replay ReplayedRun",
+            "network.recording": "Exchange FetchNote Recorder Replay ReplayedRun",
             "ports.ports": (
                 "CodeRuntime HostTools Places ReadyJson RefusingRuntime Resident ResidentHost StoppableRuntime "
                 "Store ToolDeclaration WalledRuntime"
@@ -154,6 +157,7 @@ else:
             "process.early_start": "HeadStart",
             "process.killing": "KillReport kill_recorded stop_hosts",
             "process.priority": "go_first go_like_others",
+            "process.process_facts": "identity_of",
             "process.process_notes": "Running",
             "run.determinism": "may_vary",
             "run.run_clock": "person_decides time_is_up",

@@ -335,7 +335,7 @@ class DenoRuntime:
         limits = (settings.max_displays, settings.max_displayed_bytes)
         return Run(
             request.code,
-            run_frame(program.code, context, terms, limits),
+            run_frame(program.code, context, terms, limits, seed=request.seed, clock_ms=request.clock_ms),
             timeout_ms,
             bridge,
             request.tier,

@@ -21,6 +21,7 @@ from tests.cortex import (
     requirements_of_pictures as of_pictures,
     requirements_of_proof as of_proof,
     requirements_of_replies as of_replies,
+    requirements_of_runs as of_runs,
     requirements_of_small as of_small_things,
     requirements_of_store as of_the_store,
     requirements_of_workflow_agents as of_workflow_agents,
@@ -79,6 +80,7 @@ REQUIREMENTS = (
     *of_code_mode.REQUIREMENTS,
     *of_budget.REQUIREMENTS,
     *of_jobs.REQUIREMENTS,
+    *of_runs.REQUIREMENTS,
     *of_the_store.REQUIREMENTS,
     *of_files.REQUIREMENTS,
     *of_neuron_files.REQUIREMENTS,
@@ -930,6 +932,7 @@ SETTINGS = {
     **of_the_cortex.SETTINGS,
     **of_the_neurons.SETTINGS,
     **of_code_mode.SETTINGS,
+    **of_runs.SETTINGS,
     **of_the_store.SETTINGS,
     **of_workflow_agents.SETTINGS,
     "": {

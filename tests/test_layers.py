@@ -23,7 +23,19 @@ STREETS = {
     "neurons": ("contracts", "switch", "storage", "habits", "pipeline", "autonomic", "functions", "quarantine", "."),
     "cortex": (
         *("text", "settings", "contracts", "energy", "redaction", "tools", "loop", "channels", "audit"),
-        *("home", "cache", "mcp_config", "mcp_wire", "models", "show", "discovery", "mcp_client", "catalogue", "turn"),
+        *(
+            "home",
+            "runs",
+            "cache",
+            "mcp_config",
+            "mcp_wire",
+            "models",
+            "show",
+            "discovery",
+            "mcp_client",
+            "catalogue",
+            "turn",
+        ),
         *("jobs", "workflows", "learning", "mcp_server", ".", "chat", "demo", "commands"),
     ),
 }

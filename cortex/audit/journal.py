@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from cortex.contracts import (
     WorkflowStepped,
     reply_code,
 )
+from sandbox import identity_of
 
 from .code_folder import code_hash
 from .ports import AuditError
@@ -50,6 +52,8 @@ class AuditJournal:
         self._missed = 0
         self._is_closed = False
         self._refused_kept = 0
+        own = identity_of(os.getpid())
+        self._host_started = None if own is None else own.started
 
     def close(self) -> None:
         self._is_closed = True
@@ -84,7 +88,9 @@ class AuditJournal:
             case ExecutionStarted():
                 # Recorded before the run: a run whose host is killed has left a line, too.
                 started = {"code_hash": event.code_hash, "cost": event.cost, "level": event.level}
-                self._audit.record("intent", **_facts(_of(event.intent), **started))
+                # A run whose host has died must not look as if it still ran.
+                host = {"host": os.getpid(), "host_started": self._host_started}
+                self._audit.record("intent", **_facts(_of(event.intent), **started, **host))
             case ExecutionEnded():
                 self._execution(event)
             case ExecutionCutShort():
@@ -160,6 +166,8 @@ class AuditJournal:
             ok=event.error_code is None,
             error_code=event.error_code,
             duration_ms=round(event.duration_ms, 3),
+            asked_ms=None if event.asked_ms is None else round(event.asked_ms, 3),
+            call=event.call,
             arguments_hash=digest(event.arguments),
         )
 

@@ -39,6 +39,7 @@ class Spine:
         self.journal = journal
         self.metrics = CortexMetrics()
         self._subscriptions: tuple[_Subscription, ...] = ()
+        self._hearers: tuple[Listener, ...] = ()
         self._lock = threading.Lock()
 
     def announce(self, event: CortexEvent, watch: Callable[[Any], None] | None = None) -> None:
@@ -54,6 +55,11 @@ class Spine:
                 watch(event)
             except Exception:
                 log.exception("The watcher of a turn failed")
+        for hear in self._hearers:
+            try:
+                hear(event)
+            except Exception:
+                log.exception("An event cannot be heard")
         for subscription in self._subscriptions:
             subscription.put(event)
 
@@ -63,6 +69,11 @@ class Spine:
         for subscription in self._subscriptions:
             subscription.put(Recorded(kind, facts))
         return written
+
+    def listen(self, hear: Listener) -> None:
+        """Call this function of the cortex with every event, at once and in the thread that announces it: it takes
+        microseconds and never waits."""
+        self._hearers += (hear,)
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Call the listener with every event from now on, in a thread of its own, in order. Returns the function that

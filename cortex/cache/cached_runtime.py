@@ -37,8 +37,9 @@ MAX_REMEMBERED = 1_000
 _FINAL = frozenset({ErrorType.SYNTAX, ErrorType.TIMEOUT, ErrorType.MEMORY, ErrorType.LIMIT, ErrorType.CRASH})
 
 FORMAT = 1
-# Left out of the key: a cached result is right for a shorter timeout too, and every cached run was deterministic.
-_LEFT_OUT = frozenset({"timeout_ms", "deterministic"})
+# Left out of the key: a cached result is right for a shorter timeout too, and every cached run was deterministic and
+# has drawn nothing.
+_LEFT_OUT = frozenset({"timeout_ms", "deterministic", "seed", "clock_ms"})
 # All other fields of the request, also fields that are added later.
 _ASKED = tuple(name for name in ExecutionRequest.model_fields if name not in _LEFT_OUT)
 # Limits that can change a result: code can catch that memory runs out, and a result that is refused or cut under the

@@ -244,7 +244,7 @@ def _as_json(outcome: ExecutionOutcome, output: str) -> dict[str, Any]:
         "output": output,
         "result": outcome.result,
         "error": asdict(outcome.error) if outcome.error else None,
-        "logs": [asdict(entry) for entry in outcome.logs],
+        "logs": [{"level": entry.level, "text": entry.text} for entry in outcome.logs],
         "metrics": asdict(outcome.metrics),
     }
 

@@ -35,6 +35,8 @@ class ExecutionStarted:
     """How many tools are lent to the code."""
     discovery_ms: float = 0.0
     """How long it took to find them."""
+    run: Any = field(default=None, repr=False, compare=False)
+    """The `cortex.runs.ObservedRun` that watches this run; None where none does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,8 @@ class ExecutionEnded:
     """What the run has changed in the store of its conversation: how many keys, and a hash; None for nothing."""
     displayed: tuple[Displayed, ...] = ()
     """What the code displayed, without secrets, drawings rendered."""
+    run: Any = field(default=None, repr=False, compare=False)
+    """As in `ExecutionStarted`."""
 
     @property
     def kind(self) -> str:
@@ -68,6 +72,8 @@ class ExecutionCutShort:
     level: float
     code_hash: str = ""
     cost: float = 0.0
+    run: Any = field(default=None, repr=False, compare=False)
+    """As in `ExecutionStarted`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +101,10 @@ class ToolCalled:
     """The id of the turn, or `neuron:<id>`."""
     arguments: Any = field(default=None, repr=False)
     error_code: str | None = None
+    call: int | None = None
+    """The number of the run within its turn, for a call by code."""
+    asked_ms: float | None = None
+    """How long the owner was asked; None if the owner was not."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,11 @@ class Home:
         return self._folder("displayed")
 
     @property
+    def runs(self) -> Path:
+        """What is kept of each run."""
+        return self._folder("runs")
+
+    @property
     def cache(self) -> Path:
         """Data that can be made again: deleting it loses nothing."""
         return self._folder("cache")

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
+from copy import copy
 from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
@@ -51,6 +52,13 @@ class Redactor:
         from .scan import Scan  # noqa: PLC0415 - its patterns take milliseconds, and many commands show nothing to a model
 
         return Scan(self._kinds)
+
+    def apart(self) -> Redactor:
+        """A redactor that gives the values seen so far the same tokens. Values that only it sees get tokens that this
+        one never gives back: for texts that are kept for the owner, and that the model has not read."""
+        made = copy(self)
+        made._tokens = self._tokens.apart()
+        return made
 
     def text(self, text: str) -> str:
         if not self._is_on or not text:

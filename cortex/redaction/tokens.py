@@ -55,6 +55,16 @@ class Tokens:
         self._last: dict[str, int] = dict(self._file.last) if self._file is not None else {}
         self._given = sum(self._last.values())
 
+    def apart(self) -> Tokens:
+        """A copy that goes on by itself, in memory only, and restores nothing."""
+        made = Tokens()
+        with self._lock:
+            made._tokens = dict(self._tokens)
+            made._foreign = set(self._foreign)
+            made._last = dict(self._last)
+            made._given, made._characters = self._given, self._characters
+        return made
+
     def token(self, kind: RedactedKind, value: str) -> str:
         """The token for a value; without a number when there are too many values."""
         same = _same(kind, value)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         Policy,
         RedactedKind,
         RedactionSettings,
+        RunsSettings,
         Share,
         StoreSettings,
         ToolSettings,
@@ -50,7 +51,8 @@ else:
             ),
             "sections": (
                 "AuditSettings CacheSettings DiscoverySettings EnergySettings ExecuteSettings LoopSettings McpSettings "
-                "ModelSettings Policy RedactedKind RedactionSettings Share StoreSettings ToolSettings WorkflowSettings"
+                "ModelSettings Policy RedactedKind RedactionSettings RunsSettings Share StoreSettings ToolSettings "
+                "WorkflowSettings"
             ),
             "setting_errors": "SettingsError",
             "setting_keys": "Explained HIDDEN nearest shown",

@@ -276,6 +276,22 @@ class StoreSettings(Section):
     """The stores that were changed longest ago make way."""
 
 
+class RunsSettings(Section):
+    """What is kept of each run for the owner, in the folder `runs` of the home."""
+
+    keep: Literal["off", "facts", "texts"] = "texts"
+    """`texts`: also replies, logs, errors, and what is needed to run the code again, without secrets."""
+    days: Positive = 7
+    max_mb: Positive = 64
+    """The oldest make way."""
+    max_text_bytes: Annotated[int, Field(gt=0, le=262_144)] = 32_768
+    """Of a reply; half as much of the logs of a run, and an eighth of an error."""
+    max_calls: Annotated[NotNegative, Field(le=1_000)] = 200
+    """Calls of tools and, apart from them, requests of one run. The others are counted."""
+    keep_arguments: bool = False
+    """Also the arguments and results of calls, the first KiB of each. Only with `texts`."""
+
+
 class WorkflowSettings(Section):
     """Plans of tool calls, code and questions."""
 

@@ -25,6 +25,7 @@ from .sections import (
     McpSettings,
     ModelSettings,
     RedactionSettings,
+    RunsSettings,
     StoreSettings,
     ToolSettings,
     WorkflowSettings,
@@ -72,6 +73,7 @@ class Settings(BaseModel):  # noqa: PLW1641 - pydantic makes the hash of a froze
     redaction: RedactionSettings = Field(default_factory=RedactionSettings)
     cache: CacheSettings = Field(default_factory=CacheSettings)
     store: StoreSettings = Field(default_factory=StoreSettings)
+    runs: RunsSettings = Field(default_factory=RunsSettings)
     workflows: WorkflowSettings = Field(default_factory=WorkflowSettings)
     _read_from: tuple[Path, ...] = PrivateAttr(default=())
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import anyio
 import anyio.to_thread
 
+from cortex.contracts import ToolCalled, owner_waits
 from cortex.redaction import MAX_VALUE_CHARACTERS
 from cortex.text import beginning, whole
 from sandbox import ToolError, time_is_up
@@ -32,9 +33,8 @@ _MAX_REDACTED_CHARACTERS = MAX_MESSAGE_CHARACTERS + MAX_VALUE_CHARACTERS
 _MAX_READ_CHARACTERS = 4 * 1024 * 1024
 _BLANKS = re.compile(r"\s{2,}+|[^\S\n ]")
 
-OnCall: TypeAlias = Callable[["Origin", str, Any, bool, str | None, float], None]
-"""The caller, the tool's name, the arguments, whether it succeeded, the error code if not, and the milliseconds that
-the tool itself took."""
+OnCall: TypeAlias = Callable[["ToolCalled"], None]
+"""Told of each call; the turn is for the receiver to fill in."""
 
 
 class ReadArguments(Protocol):
@@ -82,7 +82,7 @@ class Calls:
         consent: Consent,
         *,
         require: Callable[[], None] = lambda: None,
-        on_call: OnCall = lambda *_: None,
+        on_call: OnCall = lambda _: None,
         restored: Callable[[Any, str | None], Any] = lambda arguments, _: arguments,
         settings: ToolSettings | None = None,
         redacted: Callable[[str], str] = lambda text: text,
@@ -104,19 +104,25 @@ class Calls:
         purpose: str = "",
         timeout_ms: int | None = None,
         written: str | None = None,
+        run: int | None = None,
     ) -> ReadyJson:
         """Call the tool; the result is JSON text for the model or its code. Raises ToolError: `invalid_arguments`
         before the owner is asked, `denied` before anything is done, or the tool's own error. The owner is asked about
         exactly what the tool then gets. For a call from code, only tokens that the model has `written` into that code
-        are restored: other tokens may come from text of strangers."""
+        are restored: other tokens may come from text of strangers. `run` is the number of that code within its turn."""
         given: Any = arguments
         error_code: str | None = None
         began: float | None = None
+        asked_ms: float | None = None
         try:
             self._require()
             read = tool.read(self._restored(arguments, written))
             given = read.shown
             permission = await self._consent.of(tool, given, origin=origin, purpose=purpose)
+            asked_ms = permission.asked_ms
+            waits = owner_waits.get()
+            if asked_ms is not None and waits is not None:
+                waits.append(asked_ms)
             if isinstance(permission, NotAllowed):
                 raise ToolError(permission.reason, code="denied")
             self._require()  # the owner took time to answer, and may have turned on the kill switch meanwhile
@@ -136,7 +142,17 @@ class Calls:
             raise
         finally:
             duration_ms = 0.0 if began is None else (time.perf_counter() - began) * 1000
-            self._on_call(origin, tool.name, given, error_code is None, error_code, duration_ms)
+            called = ToolCalled(
+                tool.name,
+                origin,
+                error_code is None,
+                duration_ms,
+                arguments=given,
+                error_code=error_code,
+                call=run,
+                asked_ms=asked_ms,
+            )
+            self._on_call(called)
         return result
 
     async def _told(self, tool: str, error: ToolError) -> ToolError | None:
@@ -173,10 +189,20 @@ class LentTools:
     """The tools that code may call in one run, a `sandbox.HostTools`. A call that needs the owner's consent outside
     needs it here, too. A denied tool is listed, and refuses when called; core tools are never lent."""
 
-    def __init__(self, tools: Iterable[UsableTool], calls: Calls, *, purpose: str = "", code: str = "") -> None:
+    def __init__(
+        self,
+        tools: Iterable[UsableTool],
+        calls: Calls,
+        *,
+        purpose: str = "",
+        code: str = "",
+        run: int | None = None,
+    ) -> None:
+        """`run` is the number of the run within its turn."""
         self._calls = calls
         self._purpose = purpose
         self._code = code
+        self._run = run
         self._tools: dict[str, UsableTool] = {tool.name: tool for tool in tools if tool.for_code}
 
     @property
@@ -190,4 +216,6 @@ class LentTools:
         tool = self._tools.get(name)
         if tool is None:
             raise ToolError(f'No tool "{name[:100]}" was lent to this run', code="not_lent")
-        return await self._calls.make(tool, arguments, origin="code", purpose=self._purpose, written=self._code)
+        return await self._calls.make(
+            tool, arguments, origin="code", purpose=self._purpose, written=self._code, run=self._run
+        )

@@ -6,8 +6,9 @@ The same for the model's calls and for those from its code; everything that is n
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 
 import anyio
@@ -32,12 +33,14 @@ _UNASKED = Decision(allowed=False, reason="the owner could not be asked")
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    pass
+    asked_ms: float | None = field(default=None, compare=False)
+    """How long the owner was asked; None if the owner was not."""
 
 
 @dataclass(frozen=True, slots=True)
 class NotAllowed:
     reason: str
+    asked_ms: float | None = field(default=None, compare=False)
 
 
 Permission: TypeAlias = Allowed | NotAllowed
@@ -79,7 +82,9 @@ class Consent:
             case "deny":
                 return NotAllowed(f"the owner does not allow {tool.name}")
             case "ask":
-                return await self.ask(tool.name, arguments, origin=origin, purpose=purpose)
+                began = time.perf_counter()
+                permission = await self.ask(tool.name, arguments, origin=origin, purpose=purpose)
+                return replace(permission, asked_ms=(time.perf_counter() - began) * 1000)
             case _:
                 assert_never(policy)
 

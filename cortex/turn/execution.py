@@ -8,11 +8,12 @@ consent of the one who asks, and `Services` has the parts of the cortex that all
 from __future__ import annotations
 
 import logging
+import secrets
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import anyio.lowlevel
 
@@ -26,10 +27,12 @@ from cortex.contracts import (
     RunCode,
     RunCodeIntent,
     Trace,
+    asked_by,
     reply,
     said_in,
 )
 from cortex.energy import EnergyError, Insufficient, metered_cost
+from cortex.runs import ObservedRun
 from cortex.text import off_loop
 from cortex.tools import CoreTool, LentTools, NotAllowed, policy_of
 from sandbox import Displayed, ExecutionOutcome, ExecutionRequest, Tier, ToolError
@@ -68,6 +71,15 @@ _ALWAYS_SHOWN = {"purpose", "code", "tier", "timeout"}
 _SHOWN_IF_GIVEN = {"context", "tools", "intent"}
 
 
+class Keeps(Protocol):
+    """What keeps the details of runs."""
+
+    @property
+    def max_bytes(self) -> int:
+        """How much is to be recorded of what the tools and servers of a run answer; 0 for nothing."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Services:
     """The parts of one cortex that all its turns share."""
@@ -98,6 +110,8 @@ class Services:
     """What conversations keep from run to run; None where the runtime cannot be given it."""
     plans: Plans | None = None
     """Takes plans of the model; None where that is disabled."""
+    runs: Keeps | None = None
+    """Keeps the details of runs; None where that is disabled."""
     running: Running | None = None
     """Where the processes that render drawings are noted, so that the kill switch finds them; None for nowhere."""
 
@@ -184,6 +198,8 @@ class Caller:
     """Who asks, as the owner is told."""
     keep: Keep | None = None
     """Keeps the changes of files that may be made, to be committed later; None commits them at once."""
+    redactor: Redactor | None = None
+    """That of the turn, for what is kept of its runs; None for that of the cortex."""
 
 
 def require_acting(switch: Switch, journal: AuditJournal) -> None:
@@ -216,7 +232,7 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
         # server may take long.
         tools, discovery_ms = await _found(wish, intent, services, caller)
         own_hash = code_hash(payload.code)
-        observed = None if services.observer is None else services.observer.begin(intent, own_hash)
+        observed = _observed(intent, own_hash, services, caller)
         await anyio.lowlevel.checkpoint_if_cancelled()
         # Taken before the run, so that two turns cannot both spend the last energy.
         taken = await services.energy.take(payload.tier, turn=caller.id, code_hash=own_hash)
@@ -225,7 +241,7 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
         try:
             journal.keep_code(payload.code, max_code_bytes)
             energy = (taken.level_before, taken.level, own_hash, taken.cost, taken.seq)
-            caller.announce(ExecutionStarted(intent, *energy, tools.count, discovery_ms))
+            caller.announce(ExecutionStarted(intent, *energy, tools.count, discovery_ms, observed))
         except AuditError:
             await _settle(services, taken, 0.0)
             raise
@@ -240,11 +256,12 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
                     timeout_ms=payload.timeout,
                     context=payload.context,
                     max_memory_mb=payload.max_memory_mb,
+                    seed=None if observed is None else observed.seed,
                 ),
                 tools if observed is None else observed.tools(tools),
                 network=None if observed is None else observed.network(settings.sandbox.network),
                 workspace=None if folder is None else folder.workspace,
-                **lent(store),
+                **lent(store if store is None or observed is None else observed.store(store)),
             )
             if outcome.refused:
                 # The sandbox refused, so no code ran. The start is in the audit log already; the turn adds the refusal.
@@ -265,22 +282,42 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
         except BaseException as error:
             is_fault = isinstance(error, Exception)
             why = "HOST_FAILED" if is_fault else "CANCELLED"
-            caller.announce(ExecutionCutShort(intent, why, taken.level, own_hash, taken.charged))
+            caller.announce(ExecutionCutShort(intent, why, taken.level, own_hash, taken.charged, observed))
             if not isinstance(error, Exception):
                 raise
             return HostFailed(error)
         facts = None if stored is None else asdict(stored)
-        caller.announce(ExecutionEnded(intent, outcome, text, level, own_hash, taken.charged, facts, shown))
+        caller.announce(ExecutionEnded(intent, outcome, text, level, own_hash, taken.charged, facts, shown, observed))
         if observed is not None and services.observer is not None:
             services.observer.ended(observed, outcome)
         return Ran(outcome, text, taken.charged, level, files, shown)
+
+
+def _observed(intent: RunCodeIntent, own_hash: str, services: Services, caller: Caller) -> ObservedRun | None:
+    """What watches the run, for habits and for its details; None where neither is wanted."""
+    observer, runs = services.observer, services.runs
+    if observer is None and runs is None:
+        return None
+    keeps = () if runs is None else (runs.max_bytes,)
+    return ObservedRun(
+        intent,
+        own_hash,
+        max(keeps if observer is None else (observer.max_bytes, *keeps)),
+        redactor=caller.redactor,
+        conversation=caller.conversation,
+        asked_by=asked_by.get(),
+        # Drawn here and not by the engine, so that the same can be drawn again.
+        seed=secrets.randbits(32) if runs is not None and runs.max_bytes else None,
+        has_workspace=caller.folder is not None,
+    )
 
 
 async def _found(wish: Wish, intent: RunCodeIntent, services: Services, caller: Caller) -> tuple[LentTools, float]:
     """The tools for the code, and how many milliseconds it took to find them."""
     began = time.perf_counter()
     found = await services.workbench.grant(wish)
-    lent = LentTools(found, caller.calls, purpose=intent.payload.purpose, code=intent.payload.code)
+    payload, run = intent.payload, None if intent.trace is None else intent.trace.call
+    lent = LentTools(found, caller.calls, purpose=payload.purpose, code=payload.code, run=run)
     return lent, (time.perf_counter() - began) * 1000
 
 

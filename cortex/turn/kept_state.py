@@ -14,7 +14,7 @@ from sandbox import Changes, ErrorType, ExecutionError, ToolError
 if TYPE_CHECKING:
     from cortex.home import ConversationStore, StoreFacts, Stores
     from neurons import Switch
-    from sandbox import CodeRuntime, ExecutionOutcome
+    from sandbox import CodeRuntime, ExecutionOutcome, Store
 
 
 def store_of(conversation: str | None, stores: Stores | None) -> ConversationStore | None:
@@ -22,7 +22,7 @@ def store_of(conversation: str | None, stores: Stores | None) -> ConversationSto
     return None if conversation is None or stores is None else stores.of(conversation)
 
 
-def lent(store: ConversationStore | None) -> dict[str, Any]:
+def lent(store: Store | None) -> dict[str, Any]:
     """The option of a runtime. Named only if there is a store: a runtime that a host brings may know of none."""
     return {} if store is None else {"store": store}
 

@@ -79,7 +79,7 @@ if TYPE_CHECKING:
 
     from cortex.catalogue import Wish
     from cortex.contracts import CortexEvent, RunCodeIntent, Watch
-    from cortex.tools import Decision, Origin, Question, UsableTool
+    from cortex.tools import Decision, Question, UsableTool
     from sandbox import Displayed
 
     from .execution import Executed, Services
@@ -158,6 +158,7 @@ class Turn:
             self._announce,
             conversation,
             folder,
+            redactor=self._redactor,
         )
 
     @property
@@ -440,10 +441,8 @@ class Turn:
         shown = await self._shown_long(part.decode(errors="ignore"))
         return cut(shown, max_bytes, in_all=None if len(part) == len(text) else len(text))
 
-    def _on_call(
-        self, origin: Origin, tool: str, arguments: Any, ok: bool, error_code: str | None, duration_ms: float
-    ) -> None:
-        self._announce(ToolCalled(tool, origin, ok, duration_ms, self.id, arguments, error_code))
+    def _on_call(self, called: ToolCalled) -> None:
+        self._announce(replace(called, turn=self.id))
 
     async def _redacted_apart(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """What the owner is asked about, for listeners. With a redactor of its own: in that of the conversation, a

@@ -261,12 +261,18 @@ def run_frame(
     context_json: bytes,
     terms: RunTerms,
     display_limits: tuple[int, int] | None = None,
+    *,
+    seed: int | None = None,
+    clock_ms: float | None = None,
 ) -> bytes:
-    """`display_limits`: how often the code may display something, and how many bytes in all."""
+    """`display_limits`: how often the code may display something, and how many bytes in all. `seed` and `clock_ms`:
+    what `Math.random` is drawn from, and where the clock of a deterministic run begins."""
     # The context may be megabytes and is JSON already: insert it as it is, do not encode it a second time.
     head = b'{"type":"__run__","code":%b,"context":%b,' % (encode(code), context_json)
     limits = b"" if display_limits is None else b'"display_limits":%b,' % encode(display_limits)
-    return head + limits + encode(terms)[1:] + b"\n"
+    given = {"seed": seed, "clock_ms": clock_ms}
+    fixed = b"".join(b'"%b":%b,' % (name.encode(), encode(value)) for name, value in given.items() if value is not None)
+    return head + limits + fixed + encode(terms)[1:] + b"\n"
 
 
 def rehearse_frame(*codes: str) -> bytes:

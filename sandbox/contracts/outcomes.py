@@ -30,6 +30,11 @@ class ExecutionRequest(BaseModel):
     """Lowers the limit of the settings; it can never raise it."""
     deterministic: bool = False
     """Run under a fixed clock and seed, and report whether the code used either."""
+    seed: Annotated[int, Field(ge=0, lt=2**32)] | None = None
+    """What `Math.random` is drawn from, so that a later run can draw the same; None leaves it to chance, or, in a
+    deterministic run, to the seed of all such runs. `crypto` is drawn from it only in a deterministic run."""
+    clock_ms: Annotated[float, Field(ge=0, lt=8.64e15, allow_inf_nan=False)] | None = None
+    """Where the clock of a deterministic run begins, in milliseconds since 1970; None takes that of all such runs."""
 
 
 class ErrorType(StrEnum):
@@ -62,6 +67,8 @@ class LogEntry:
 
     level: LogLevel
     text: str
+    at_ms: float | None = field(default=None, compare=False)
+    """When the host heard of it, in milliseconds from sending the code; None where that was not measured."""
 
 
 @dataclass(frozen=True, slots=True)

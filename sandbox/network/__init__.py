@@ -7,7 +7,7 @@ from ..contracts.lazy_doors import lazy_door
 if TYPE_CHECKING:
     from .broker import FetchBroker
     from .policy import DenyRule, HostRule, NetworkPolicy
-    from .recording import Exchange, Recorder, Replay
+    from .recording import Exchange, FetchNote, Recorder, Replay
     from .secrets import NetworkError
 else:
     __all__, __getattr__ = lazy_door(
@@ -15,7 +15,7 @@ else:
         {
             "broker": "FetchBroker",
             "policy": "DenyRule HostRule NetworkPolicy",
-            "recording": "Exchange Recorder Replay",
+            "recording": "Exchange FetchNote Recorder Replay",
             "secrets": "NetworkError",
         },
     )

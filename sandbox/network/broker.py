@@ -11,6 +11,7 @@ import binascii
 import io
 import os
 import sys
+import time
 from collections.abc import Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
@@ -25,18 +26,21 @@ from . import addresses, headers
 from .bodies import Allowance, Body, FetchPace, Share
 from .headers import CREDENTIALS
 from .policy import is_secret
-from .recording import Exchange, ReplayedRun
+from .recording import Exchange, FetchNote, ReplayedRun
 from .refusals import denied, failed, over_limit, too_slow
 from .requests import Request, ServerAnswer, checked, location_of, redirected
 from .secret_echoes import MARK, Redactor
 from .secrets import MIN_SECRET_LENGTH, NetworkError, Vault
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import httpcore2
 
     from ..contracts import Fetch
     from .connections import Connections, Resolver
     from .policy import HostRule, NetworkPolicy
+    from .recording import Recorder
 
 USER_AGENT = "motor-cortex"
 CLOSING_TIMEOUT_S = 2.0
@@ -48,6 +52,7 @@ _MAX_PIECES = 32 * 1024
 # Bytes of a body encoded as base64 at a time. A multiple of three: only the last piece has padding.
 _ENCODED_AT_ONCE = 96 * 1024
 _MAX_REASON = 200
+_MAX_NOTED_REASON = 300
 _MAX_NOTED_HOSTS = 100
 # Of a response: each header is searched for secrets by itself.
 _MAX_HEADERS = 512
@@ -142,12 +147,29 @@ class FetchBroker:
         return self._closed
 
     async def _fetch(self, call: Fetch, pace: FetchPace) -> bytes:
+        if self._policy.recorder is None:
+            return await self._followed(call, pace, None)
+        hop = _Hop(call.method[:32], call.url[: self._policy.max_url_bytes], self._policy.recorder, self._redactor.text)
+        try:
+            return await self._followed(call, pace, hop)
+        except ToolError as error:
+            hop.end(refused=f"{error.code}: {error}")
+            raise
+        except BaseException:
+            hop.end(refused="timeout: it took too long, or the code or the run gave it up")
+            raise
+
+    async def _followed(self, call: Fetch, pace: FetchPace, hop: _Hop | None) -> bytes:
         request = checked(call, self._policy)
         hops = 0
         while True:
+            if hop is not None:
+                hop.begin(request)
             self._note_host(request.target.host)
             rule = self._policy.rule_for(request.method, request.target)
             answer = await self._exchange(rule, request, pace, follows=call.redirect != "manual")
+            if hop is not None:
+                hop.end(answer)
             location = answer.location
             if location is None or call.redirect == "manual":
                 return await self._result(request, answer, pace, redirected=hops > 0)
@@ -372,6 +394,35 @@ class FetchBroker:
         apply only to the name they spell."""
         whole = (rule for rule in self._policy.deny if rule.methods is None and rule.paths is None)
         return any(addresses.same(rule.host, address) and (rule.ports is None or port in rule.ports) for rule in whole)
+
+
+class _Hop:
+    """Notes each request of one fetch for a recorder: first as the code wrote it, then as it was sent."""
+
+    def __init__(self, method: str, url: str, recorder: Recorder, clean: Callable[[str], str]) -> None:
+        self._method = method
+        self._url = url
+        self._recorder = recorder
+        self._clean = clean
+        self._from: str | None = None
+        self._began: float | None = time.perf_counter()
+
+    def begin(self, request: Request) -> None:
+        if self._began is None:  # the one before was answered by a redirect
+            self._from, self._began = self._url, time.perf_counter()
+        self._method, self._url = request.method, str(request.target)
+
+    def end(self, answer: ServerAnswer | None = None, refused: str | None = None) -> None:
+        """Note it once. A refusal after the answer, as of a redirect too many, is noted as one of its own."""
+        now = time.perf_counter()
+        began = now if self._began is None else self._began
+        self._began = None
+        status, size = (None, 0) if answer is None else (answer.status, len(answer.body))
+        # Cleaned before it is cut: half a secret would not be found.
+        why = None if refused is None else self._clean(refused)[:_MAX_NOTED_REASON]
+        came_from = None if self._from is None else self._clean(self._from)
+        url = self._clean(self._url)
+        self._recorder.note(FetchNote(self._method, url, began, (now - began) * 1000, status, size, came_from, why))
 
 
 def _filled(rule: HostRule, vault: Vault) -> Added:

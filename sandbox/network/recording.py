@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -30,6 +31,25 @@ class Exchange(BaseModel):
     body: bytes = b""
     truncated: bool = False
     """True when the body was longer than the recorder keeps."""
+
+
+@dataclass(frozen=True, slots=True)
+class FetchNote:
+    """One request and how it went, also one that was refused. Holds no secret of the policy. A redirect and the request
+    that follows it are two notes."""
+
+    method: str
+    url: str
+    began: float
+    """By `time.perf_counter`."""
+    ms: float
+    status: int | None = None
+    """None when there was no answer."""
+    bytes: int = 0
+    """Of the body, decompressed."""
+    redirected_from: str | None = None
+    refused: str | None = None
+    """The code of the error that the code found in place of an answer, and its message."""
 
 
 _Exchanges = TypeAdapter(tuple[Exchange, ...])
@@ -69,6 +89,9 @@ class Recorder:
         self._exchanges: list[Exchange] = []
         self.dropped = 0
         """Number of exchanges dropped for lack of room."""
+
+    def note(self, note: FetchNote) -> None:
+        """Called once for each request that has ended, answered or not. Keeps nothing; a subclass may."""
 
     @property
     def exchanges(self) -> tuple[Exchange, ...]:

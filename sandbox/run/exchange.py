@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -113,6 +114,7 @@ class RunExchange:
         self._worker = worker
         self._run = run
         self._settings = settings
+        self._began = time.perf_counter()
         self._clock = RunClock(anyio.current_time() + run.timeout_ms / 1000, computed_s=worker.computed_s)
         self._ended: Answer | RunFault | None = None
         self._listening = anyio.Lock(fast_acquire=True)
@@ -234,7 +236,8 @@ class RunExchange:
                 raise RunFault(self._diagnosis(failure))
             case Output(level, data):
                 self._count_output(size)
-                self._run.logs.append(LogEntry(level, data))
+                at_ms = round((time.perf_counter() - self._began) * 1000, 3)
+                self._run.logs.append(LogEntry(level, data, at_ms))
             case DisplayCall() as call:
                 self._display(call)
             case Debug(message):

@@ -9,6 +9,7 @@ import anyio
 import pytest
 
 from cortex import Toolbox
+from cortex.contracts import ToolCalled
 from cortex.learning.neuron_tools import NeuronTools
 from cortex.settings.sections import ToolSettings
 from neurons import NeuronSettings, Status
@@ -36,8 +37,8 @@ def tools(mcp: Any = None, **policies: str) -> NeuronTools:
 
 async def test_a_neuron_has_its_approved_tools_and_no_other():
     neuron = Governed().in_trial(tools=("shop.stock", "shop.buy"))
-    calls: list[tuple[object, ...]] = []
-    lent = tools(shop__buy="ask").lent(neuron, require=lambda: None, on_call=lambda *call: calls.append(call))
+    calls: list[ToolCalled] = []
+    lent = tools(shop__buy="ask").lent(neuron, require=lambda: None, on_call=calls.append)
     assert lent is not None
     assert [declaration.name for declaration in lent.declarations()] == ["shop.stock", "shop.buy"]
     assert (await lent.call("shop.stock", {})).data == b"1"
@@ -45,7 +46,7 @@ async def test_a_neuron_has_its_approved_tools_and_no_other():
         await lent.call("shop.buy", {})
     with pytest.raises(ToolError, match="No tool"):
         await lent.call("shop.refund", {})
-    assert [(call[1], call[3]) for call in calls] == [("shop.stock", True), ("shop.buy", False)]
+    assert [(call.tool, call.ok) for call in calls] == [("shop.stock", True), ("shop.buy", False)]
 
 
 async def test_while_nothing_may_be_done_a_neuron_calls_no_tool():
@@ -53,14 +54,14 @@ async def test_while_nothing_may_be_done_a_neuron_calls_no_tool():
         raise ToolError("Kill switch is on", code="denied")
 
     neuron = Governed().in_trial(tools=("shop.stock",))
-    lent = tools().lent(neuron, require=killed, on_call=lambda *_: None)
+    lent = tools().lent(neuron, require=killed, on_call=lambda _: None)
     assert lent is not None
     with pytest.raises(ToolError, match="Kill switch is on"):
         await lent.call("shop.stock", {})
 
 
 def test_a_neuron_without_tools_is_lent_none():
-    assert tools().lent(Governed().in_trial(), require=lambda: None, on_call=lambda *_: None) is None
+    assert tools().lent(Governed().in_trial(), require=lambda: None, on_call=lambda _: None) is None
 
 
 @pytest.mark.parametrize(
@@ -89,7 +90,7 @@ async def test_tools_of_a_server_are_known_when_it_was_started():
         assert 'no tool "git.steal"' in (these.missing(["git.steal"]) or "")
         assert 'no tool "gut.echo"' in (these.missing(["gut.echo"]) or "")
         assert 'the policy of "bank.echo" is "ask"' in (these.missing(["bank.echo"]) or "")
-        lent = these.lent(Governed().in_trial(tools=("git.echo",)), require=lambda: None, on_call=lambda *_: None)
+        lent = these.lent(Governed().in_trial(tools=("git.echo",)), require=lambda: None, on_call=lambda _: None)
         assert lent is not None
         assert json.loads((await lent.call("git.echo", {"n": 1})).data) == {"n": 1}
         with pytest.raises(ToolError, match="No tool"):
@@ -117,7 +118,7 @@ async def test_a_server_cannot_take_the_name_of_a_tool_of_the_toolbox():
     async with servers(shop=raw("stock")) as mcp:
         await mcp.tools()
         neuron = Governed().in_trial(tools=("shop.stock",))
-        lent = tools(mcp).lent(neuron, require=lambda: None, on_call=lambda *_: None)
+        lent = tools(mcp).lent(neuron, require=lambda: None, on_call=lambda _: None)
         assert lent is not None
         assert (await lent.call("shop.stock", {})).data == b"1"
 

@@ -199,15 +199,17 @@ async def test_a_call_is_read_consented_to_made_and_reported():
     calls, told = [], []
     order = tool(calls=calls)
     owner = ScriptedOwner([True])
-    made = Calls(Consent(owner, ToolSettings()), on_call=lambda *facts: told.append(facts))
+    made = Calls(Consent(owner, ToolSettings()), on_call=told.append)
     result = await made.make(order, '{"Item": "pear", "amount": "3"}', origin="model")
     assert result == ReadyJson(b'"ordered"')
     assert calls == [("pear", 3, None)]
     given = {"item": "pear", "amount": 3, "note": None}
     assert owner.questions[0].arguments == given
-    [(origin, name, arguments, ok, code, duration_ms)] = told
-    assert (origin, name, arguments, ok, code) == ("model", "shop.order", given, True, None)
-    assert duration_ms > 0
+    [called] = told
+    assert (called.origin, called.tool, called.arguments) == ("model", "shop.order", given)
+    assert (called.ok, called.error_code, called.call) == (True, None, None)
+    assert called.duration_ms > 0
+    assert called.asked_ms > 0
 
 
 @pytest.mark.parametrize(
@@ -221,14 +223,17 @@ async def test_a_call_is_read_consented_to_made_and_reported():
 async def test_a_call_that_is_not_made_is_reported_with_its_reason(arguments, decisions, policy, code, asked):
     calls, told = [], []
     owner = ScriptedOwner(decisions)
-    made = Calls(Consent(owner, ToolSettings()), on_call=lambda *facts: told.append(facts))
+    made = Calls(Consent(owner, ToolSettings()), on_call=told.append)
     with pytest.raises(ToolError) as caught:
         await made.make(tool(policy, calls=calls), arguments, origin="code")
     assert caught.value.code == code
     assert calls == []
     assert len(owner.questions) == asked
     given = arguments if code == "invalid_arguments" else {"item": "x", "amount": 1, "note": None}
-    assert told == [("code", "shop.order", given, False, code, 0.0)]
+    [called] = told
+    assert (called.origin, called.tool, called.arguments) == ("code", "shop.order", given)
+    assert (called.ok, called.error_code, called.duration_ms) == (False, code, 0.0)
+    assert (called.asked_ms is not None) is bool(asked)
 
 
 async def test_the_tool_gets_the_arguments_that_the_owner_saw_whatever_changes_either_copy():
@@ -261,7 +266,9 @@ async def test_the_timeout_counts_the_tool_and_not_the_owners_time():
     # On a machine that stands still for a moment the tool itself may need more than the first limit.
     for limit_ms in (40, 4_000):
         told = []
-        made = Calls(Consent(Thinking(), ToolSettings()), on_call=lambda *facts, told=told: told.append(facts[4]))
+        made = Calls(
+            Consent(Thinking(), ToolSettings()), on_call=lambda called, told=told: told.append(called.error_code)
+        )
         with contextlib.suppress(ToolError):
             assert await made.make(tool(), {"item": "x"}, origin="model", timeout_ms=limit_ms) == ReadyJson(
                 b'"ordered"'

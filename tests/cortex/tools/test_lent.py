@@ -52,7 +52,7 @@ class Shop:
 def lent(shop: Shop, owner=None, told: list | None = None, **settings) -> LentTools:
     consent = Consent(owner or AbsentOwner(), ToolSettings(**settings))
     told = [] if told is None else told
-    return LentTools(shop.toolbox, Calls(consent, on_call=lambda *facts: told.append(facts)), purpose="restock")
+    return LentTools(shop.toolbox, Calls(consent, on_call=told.append), purpose="restock")
 
 
 async def test_tools_for_code_are_lent_and_no_others():
@@ -106,7 +106,7 @@ async def test_the_owner_decides_about_calls_from_code_too():
         ("shop.order", {"item": "pear", "amount": 2}, "code", "restock"),
         ("shop.order", {"item": "gold", "amount": 1}, "code", "restock"),
     ]
-    assert [(name, ok, code) for _, name, _, ok, code, _ in told] == [
+    assert [(called.tool, called.ok, called.error_code) for called in told] == [
         ("shop.stock", True, None),
         ("shop.order", True, None),
         ("shop.order", False, "denied"),
@@ -177,11 +177,11 @@ async def test_a_tool_that_ran_into_its_time_is_reported_as_what_the_code_was_to
         await anyio.sleep_forever()
 
     consent = Consent(AbsentOwner(), ToolSettings())
-    tools = LentTools(toolbox, Calls(consent, on_call=lambda *facts: told.append(facts)))
+    tools = LentTools(toolbox, Calls(consent, on_call=told.append))
     code = "try { await tools.hang({}) } catch (error) { return error.code }"
     outcome = await execute(code, tools, tool_timeout_ms=50)
     assert outcome.result == "timeout"
-    assert [(name, ok, code) for _, name, _, ok, code, _ in told] == [("hang", False, "timeout")]
+    assert [(called.tool, called.ok, called.error_code) for called in told] == [("hang", False, "timeout")]
 
 
 @pytest.mark.deno
@@ -194,7 +194,7 @@ async def test_a_tool_whose_run_ended_is_reported_as_cancelled():
         await anyio.sleep_forever()
 
     consent = Consent(AbsentOwner(), ToolSettings())
-    tools = LentTools(toolbox, Calls(consent, on_call=lambda *facts: told.append(facts)))
+    tools = LentTools(toolbox, Calls(consent, on_call=told.append))
     # On a machine that stands still for a moment the first limit may end the run before it has called anything.
     for limit_ms in (200, 5_000):
         told.clear()
@@ -203,7 +203,7 @@ async def test_a_tool_whose_run_ended_is_reported_as_cancelled():
         if len(begun) == 2:
             break
     assert outcome.error.type == "TimeoutError", outcome.error
-    assert [(name, ok, code) for _, name, _, ok, code, _ in told] == [("hang", False, "cancelled")] * 2
+    assert [(called.tool, called.ok, called.error_code) for called in told] == [("hang", False, "cancelled")] * 2
 
 
 class Measured(BaseModel):

@@ -11,6 +11,7 @@ import pytest
 
 from cortex.contracts.intents import RunCode, RunCodeIntent
 from cortex.learning.habit_notes import HabitNotes
+from cortex.runs import ObservedRun
 from cortex.settings.sections import EnergySettings
 from cortex.tools import Toolbox
 from cortex.turn.habit_watch import HabitWatch
@@ -148,7 +149,7 @@ async def test_what_was_run_last_is_looked_at_before_the_cortex_closes():
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(watch.run)
         for _ in range(2):
-            watch.ended(watch.begin(intent, "hash"), GOOD)
+            watch.ended(ObservedRun(intent, "hash", watch.max_bytes), GOOD)
         await anyio.wait_all_tasks_blocked()
         # One is being looked at, the other waits.
         tasks.cancel_scope.cancel()
@@ -158,7 +159,7 @@ async def test_what_was_run_last_is_looked_at_before_the_cortex_closes():
         tasks.start_soon(watch.run)
         await anyio.wait_all_tasks_blocked()
         # It has had no time to notice that there is something.
-        watch.ended(watch.begin(intent, "hash"), GOOD)
+        watch.ended(ObservedRun(intent, "hash", watch.max_bytes), GOOD)
         tasks.cancel_scope.cancel()
     assert len(noticing.seen) == 3
 
@@ -285,7 +286,7 @@ async def test_nothing_is_recorded_where_that_is_switched_off_and_habits_are_not
     settings = HabitSettings(record=False)
     async with Watching(tmp_path, noticing, keeping, runtime, settings, toolbox=toolbox()) as watching:
         await watching.run(NETWORK)
-        assert watching.watch.begin(None, "").tool_calls() == []  # type: ignore[arg-type]
+        assert watching.watch.max_bytes == 0
     assert keeping.kept == []
     assert [(seen["clean"], seen["hosts"], seen["tools"]) for seen in noticing.seen] == [
         (True, ("api.example.com",), ("shop.stock",))

@@ -1,0 +1,41 @@
+"""What is kept of each run for the owner: written in the background, read by commands and the console."""
+
+from typing import TYPE_CHECKING
+
+from sandbox import lazy_door
+
+if TYPE_CHECKING:
+    from .details import (
+        CallDetails,
+        Entry,
+        ErrorDetails,
+        FetchDetails,
+        ForgottenRun,
+        LogDetails,
+        RecordingRef,
+        RunDetails,
+        as_json,
+        run_id,
+    )
+    from .making import Host
+    from .observed_run import ObservedRun
+    from .reader import EVERY_RUN, AmbiguousRun, RecordingChanged, RunFilter, RunPage, RunReader, standing
+    from .recording import RecordedCall, RecordedExchange, RecordedTool, RunRecording, recording_of
+    from .run_files import RunFiles
+    from .writer import RunWriter
+else:
+    __all__, __getattr__ = lazy_door(
+        __name__,
+        {
+            "details": (
+                "CallDetails Entry ErrorDetails FetchDetails ForgottenRun LogDetails RecordingRef RunDetails as_json "
+                "run_id"
+            ),
+            "making": "Host",
+            "observed_run": "ObservedRun",
+            "reader": "AmbiguousRun EVERY_RUN RecordingChanged RunFilter RunPage RunReader standing",
+            "recording": "RecordedCall RecordedExchange RecordedTool RunRecording recording_of",
+            "run_files": "RunFiles",
+            "writer": "RunWriter",
+        },
+    )

@@ -1,0 +1,125 @@
+"""Each promise about what is kept of runs, and the tests that hold us to it. Part of `tests/requirements.py`."""
+
+from __future__ import annotations
+
+from tests.requirement import Requirement
+
+READ = "tests/cortex/runs/test_reader.py::"
+WRITE = "tests/cortex/runs/test_writer.py::"
+
+REQUIREMENTS = (
+    Requirement(
+        "RUNS-1",
+        "016",
+        "Each run leaves a line with what the audit and the outcome say of it, and where it came from",
+        (
+            WRITE + "test_a_run_is_kept_with_what_the_audit_and_the_outcome_say",
+            WRITE + "test_runs_are_private_and_a_line_each_in_the_file_of_the_day",
+            WRITE + "test_a_cached_run_names_the_run_that_gave_its_result",
+            WRITE + "test_a_cancelled_run_is_kept_with_the_calls_it_had_made",
+        ),
+    ),
+    Requirement(
+        "RUNS-2",
+        "016",
+        "Calls and requests have times, sizes and outcomes, the owner's wait, redirects and refusals, and no query",
+        (
+            WRITE + "test_calls_of_tools_and_of_the_store_have_their_times_sizes_and_the_owners_wait",
+            WRITE + "test_requests_have_their_times_redirects_and_refusals_and_no_query",
+        ),
+    ),
+    Requirement(
+        "RUNS-3",
+        "016",
+        "Texts are redacted before they leave the run; a secret that only a log has gets no token the model could name",
+        (
+            WRITE + "test_secrets_that_the_redactor_knows_never_reach_the_folder",
+            WRITE + "test_a_secret_that_only_the_log_has_gets_no_token_that_the_model_could_name",
+            WRITE + "test_with_facts_no_text_is_kept_and_with_off_nothing",
+        ),
+    ),
+    Requirement(
+        "RUNS-4",
+        "016",
+        "Everything is bounded, and what was left out is counted",
+        (
+            WRITE + "test_a_text_is_cut_to_the_limit_of_the_setting_and_says_so",
+            WRITE + "test_of_many_log_lines_the_first_and_the_last_are_kept_and_the_others_counted",
+            WRITE + "test_of_many_calls_the_first_are_kept_and_the_others_counted",
+            WRITE + "test_a_recording_is_bounded_and_says_what_it_left_out",
+            WRITE + "test_a_line_that_would_be_too_long_for_the_reader_is_made_shorter",
+            WRITE + "test_a_cut_text_is_never_longer_than_its_limit",
+            WRITE + "test_half_a_character_in_a_text_is_no_reason_to_lose_the_run",
+        ),
+    ),
+    Requirement(
+        "RUNS-5",
+        "016",
+        "It is written after the reply, from a bounded queue with counted drops, and flushed at the end; the disk costs "
+        "a run nothing",
+        (
+            WRITE + "test_runs_that_end_faster_than_the_disk_writes_are_dropped_and_counted",
+            WRITE + "test_heavy_texts_that_wait_are_bounded_together",
+            WRITE + "test_what_waits_at_the_end_is_written_before_the_writer_is_closed",
+            WRITE + "test_a_disk_that_refuses_costs_the_details_and_nothing_else",
+            WRITE + "test_without_an_audit_the_details_are_kept_and_stand_for_nothing",
+        ),
+    ),
+    Requirement(
+        "RUNS-6",
+        "016",
+        "A changed line does not match the audit, which stays whole when a run is forgotten",
+        (
+            READ + "test_a_changed_run_does_not_match_the_audit_and_neither_does_a_forged_one",
+            READ + "test_a_forgotten_run_leaves_a_tombstone_and_nothing_else_moves",
+            READ + "test_forgetting_the_past_takes_what_cannot_be_read_of_it_too",
+        ),
+    ),
+    Requirement(
+        "RUNS-7",
+        "016",
+        "Runs are listed newest first, in pages, with filters, and found by a beginning of their id; reading creates nothing",
+        (
+            READ + "test_an_empty_home_has_no_runs_and_reading_creates_nothing",
+            READ + "test_runs_come_newest_first_in_pages_that_go_on_where_the_last_one_ended",
+            READ + "test_a_run_that_is_added_between_two_pages_moves_nothing",
+            READ + "test_days_and_parts_are_read_in_their_order_in_both_directions",
+            READ + "test_a_filter_finds_what_fits_all_that_it_says",
+            READ + "test_a_run_is_found_by_its_id_or_by_a_beginning_that_only_it_has",
+            READ + "test_what_is_no_cursor_is_refused",
+        ),
+    ),
+    Requirement(
+        "RUNS-8",
+        "016",
+        "Torn, damaged and foreign lines cost no other line, and a program that is killed leaves a readable file",
+        (
+            READ + "test_a_damaged_line_costs_no_other",
+            READ + "test_a_torn_end_is_left_out_and_the_next_line_stands_for_itself",
+            READ + "test_a_line_without_an_end_of_any_length_is_skipped",
+            READ + "test_lines_read_backwards_are_the_lines",
+            READ + "test_a_clock_that_was_set_back_leads_to_no_older_file",
+            WRITE + "test_a_program_that_is_killed_at_any_moment_leaves_a_file_that_can_be_read",
+        ),
+    ),
+    Requirement(
+        "RUNS-9",
+        "016",
+        "What a run drew by chance can be drawn again, and what it was answered is on record",
+        (
+            WRITE + "test_what_a_run_drew_by_chance_can_be_drawn_again_from_its_seed",
+            WRITE + "test_a_recording_is_bounded_and_says_what_it_left_out",
+        ),
+    ),
+)
+
+SETTINGS = {
+    "runs": {
+        "keep": WRITE + "test_with_facts_no_text_is_kept_and_with_off_nothing",
+        "days": READ + "test_runs_are_kept_for_the_days_of_the_setting",
+        "max_mb": READ + "test_the_oldest_runs_make_way_when_there_is_too_much",
+        "max_text_bytes": WRITE + "test_a_text_is_cut_to_the_limit_of_the_setting_and_says_so",
+        "max_calls": WRITE + "test_of_many_calls_the_first_are_kept_and_the_others_counted",
+        "keep_arguments": WRITE + "test_calls_of_tools_and_of_the_store_have_their_times_sizes_and_the_owners_wait",
+    },
+}
