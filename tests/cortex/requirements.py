@@ -577,6 +577,17 @@ REQUIREMENTS = (
         ),
     ),
     Requirement(
+        "audit-chain-check",
+        "design",
+        "The chain is checked piece by piece, from the last good place on, and a changed record is named",
+        (
+            AUDIT + "test_chain_check.py::test_it_goes_on_from_the_last_good_place_in_this_and_in_the_next_process",
+            AUDIT + "test_chain_check.py::test_a_record_that_was_changed_is_named_and_nothing_behind_it_is_good",
+            AUDIT + "test_chain_check.py::test_a_kept_place_whose_line_was_changed_is_not_believed",
+            AUDIT + "test_chain_check.py::test_without_a_log_nothing_is_checked",
+        ),
+    ),
+    Requirement(
         "audit-verify",
         "design",
         "Verifying names file, line and what is wrong",
