@@ -10,6 +10,7 @@ from tests.cortex import (
     requirements as of_the_cortex,
     requirements_of_budget as of_budget,
     requirements_of_code_mode as of_code_mode,
+    requirements_of_console as of_the_console,
     requirements_of_display_bounds as of_display_bounds,
     requirements_of_emissions as of_told_emissions,
     requirements_of_files as of_files,
@@ -78,6 +79,7 @@ REQUIREMENTS = (
     *of_told_emissions.REQUIREMENTS,
     *of_functions.REQUIREMENTS,
     *of_code_mode.REQUIREMENTS,
+    *of_the_console.REQUIREMENTS,
     *of_budget.REQUIREMENTS,
     *of_jobs.REQUIREMENTS,
     *of_runs.REQUIREMENTS,
@@ -934,6 +936,7 @@ SETTINGS = {
     **of_code_mode.SETTINGS,
     **of_runs.SETTINGS,
     **of_the_store.SETTINGS,
+    **of_the_console.SETTINGS,
     **of_workflow_agents.SETTINGS,
     "": {
         "home": SETTING + "test_the_home_is_the_users_data_folder_unless_the_owner_sets_another",

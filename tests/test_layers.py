@@ -22,21 +22,10 @@ STREETS = {
     ),
     "neurons": ("contracts", "switch", "storage", "habits", "pipeline", "autonomic", "functions", "quarantine", "."),
     "cortex": (
-        *("text", "settings", "contracts", "energy", "redaction", "tools", "loop", "channels", "audit"),
-        *(
-            "home",
-            "runs",
-            "cache",
-            "mcp_config",
-            "mcp_wire",
-            "models",
-            "show",
-            "discovery",
-            "mcp_client",
-            "catalogue",
-            "turn",
-        ),
-        *("jobs", "workflows", "learning", "mcp_server", ".", "chat", "demo", "commands"),
+        *("text", "settings", "http", "contracts", "energy", "redaction", "tools", "loop", "channels", "audit"),
+        *("home", "runs", "cache", "mcp_config", "mcp_wire", "models", "show", "discovery", "mcp_client"),
+        *("catalogue", "turn", "jobs", "workflows", "learning", "views", "mcp_server", ".", "chat", "demo"),
+        *("console", "commands"),
     ),
 }
 # The root of a package holds its door, what puts its rooms together, and what others test with.

@@ -143,6 +143,11 @@ class Audit:
                 yield from tail.news()
                 wait(interval_s)
 
+    def tail(self, last: int = 0) -> days.Tail:
+        """A position behind all but the last `last` records, from which a caller reads on whenever it likes."""
+        with _troubles("read the audit in", self._folder):
+            return days.Tail.before(self._folder, last)
+
     def verify(self) -> Verdict:
         """Read everything and report what is not as it was written. Raises AuditError if it cannot be read.
 

@@ -8,7 +8,8 @@ if TYPE_CHECKING:
     from .around import around_of
     from .console import ConsoleChannel, how_to_decide, line_of, set_in
     from .desktop import DesktopChannel, desktop_command
-    from .owner_facts import energy_a_day
+    from .owner_change import OwnerChange, change_of
+    from .owner_facts import cost_sentence, energy_a_day, sentence
     from .owner_page import HASH_CHARACTERS, HabitSeen, outcome_line, owner_summary, owner_view, title_of
     from .webhook import WebhookChannel
 else:
@@ -18,7 +19,8 @@ else:
             "around": "around_of",
             "console": "ConsoleChannel how_to_decide line_of set_in",
             "desktop": "DesktopChannel desktop_command",
-            "owner_facts": "energy_a_day",
+            "owner_change": "OwnerChange change_of",
+            "owner_facts": "cost_sentence energy_a_day sentence",
             "owner_page": "HASH_CHARACTERS HabitSeen outcome_line owner_summary owner_view title_of",
             "webhook": "WebhookChannel",
         },

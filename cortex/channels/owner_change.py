@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cortex.text import CODE, line_diff, local_time, visible_code
@@ -18,23 +19,40 @@ MAX_LINES = 400
 """Lines of the difference that are shown: all of the code is below it."""
 
 
-def change_lines(neuron: Neuron, around: Around) -> Iterator[str]:
-    """Nothing for what was never approved, and for what is exactly the approved version."""
+@dataclass(frozen=True, slots=True)
+class OwnerChange:
+    """What is new since the version that the owner approved last."""
+
+    version: int
+    approved_at: float
+    rights: tuple[str, ...]
+    code: tuple[str, ...]
+    """The lines that differ, with "-" or "+" before them, everything deceptive spelled out."""
+
+
+def change_of(neuron: Neuron, around: Around) -> OwnerChange | None:
+    """None for what was never approved, and for what is exactly the approved version."""
     found = last_approved(neuron, around)
     if found is None:
-        return
+        return None
     version, approval = found
-    rights = list(_rights(version.policy, neuron.policy))
-    code = list(line_diff(visible_code(version.code).split("\n"), visible_code(neuron.code).split("\n")))
-    if not rights and not code:
+    rights = tuple(_rights(version.policy, neuron.policy))
+    code = tuple(line_diff(visible_code(version.code).split("\n"), visible_code(neuron.code).split("\n")))
+    return OwnerChange(version.version, approval.at, rights, code) if rights or code else None
+
+
+def change_lines(neuron: Neuron, around: Around) -> Iterator[str]:
+    """The change as lines; none without one."""
+    change = change_of(neuron, around)
+    if change is None:
         return
-    what = " and ".join(filter(None, ("its rights" if rights else "", "its code" if code else "")))
-    yield labelled("changed", f"{what}, since version {version.version}, approved {local_time(approval.at)}")
-    yield from (f"  - {line}" for line in rights)
-    yield from (f"{CODE}{line}" for line in code[:MAX_LINES])
-    if len(code) > MAX_LINES:
-        yield f"  … and {len(code) - MAX_LINES} more lines of the difference"
-    if not rights:
+    what = " and ".join(filter(None, ("its rights" if change.rights else "", "its code" if change.code else "")))
+    yield labelled("changed", f"{what}, since version {change.version}, approved {local_time(change.approved_at)}")
+    yield from (f"  - {line}" for line in change.rights)
+    yield from (f"{CODE}{line}" for line in change.code[:MAX_LINES])
+    if len(change.code) > MAX_LINES:
+        yield f"  … and {len(change.code) - MAX_LINES} more lines of the difference"
+    if not change.rights:
         yield labelled("", "its rights are as before")
 
 

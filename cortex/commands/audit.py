@@ -11,8 +11,9 @@ from dataclasses import asdict
 
 from cortex.audit import Audit, AuditError, Record, Verdict, code_hash
 from cortex.text import styled, visible
+from cortex.views import without_finished
 
-from .audit_rows import MIN_WIDTH, heading, line, without_finished
+from .audit_rows import MIN_WIDTH, heading, line
 from .exits import CODE_FAILED, INTERRUPTED, SUCCESS, CommandError
 from .options import behind_an_action, load_existing, number_of
 

@@ -29,6 +29,7 @@ COMMANDS = {
     "store": "show what conversations keep from run to run; clear it",
     "jobs": "list the runs that go on after their turn; show, cancel and clear them",
     "workflow": "check, run, watch, answer, stop and draw plans of tools, code and questions that survive a crash",
+    "console": "open pages in a browser that show what happens, and where you decide; for this machine only",
     "kill": "stop everything now: what runs is killed, and nothing new runs until revive",
     "revive": "turn the kill switch off again",
     "stats": "show how often hands, habits, neurons and learned functions were used, and what they saved",

@@ -121,7 +121,8 @@ class HttpFront(NamedTuple):
 
 def _front(settings: Settings, where: str) -> HttpFront:
     """Listen on the address. The token is printed only when it was generated here. Raises CommandError."""
-    from cortex.mcp_server import PATH, Address, BadAddress, HttpDoor, address_of, is_loopback, listen
+    from cortex.http import Address, BadAddress, address_of, is_loopback, listen
+    from cortex.mcp_server import PATH, HttpDoor
 
     serving = settings.mcp.serve
     given = serving.token.get_secret_value() if serving.token is not None else None

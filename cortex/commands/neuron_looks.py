@@ -13,6 +13,7 @@ from cortex.home import Home
 from cortex.settings import Settings
 from cortex.show import Layer, layer_lines, layer_of
 from cortex.text import code_lines, local_time, terminal_columns, visible, wrapped
+from cortex.views import counters_of, neurons_in_order
 from neurons import (
     LAYER_KEY,
     ApprovalKey,
@@ -31,13 +32,11 @@ from .exits import REFUSED, CommandError
 from .neuron_life import life_facts, life_lines
 from .neuron_rows import (
     counted,
-    counters_of,
     facts_of,
     habit_facts,
     habit_lines,
     history_lines,
     history_of,
-    in_order,
     list_lines,
     progress_text,
 )
@@ -98,7 +97,7 @@ class _Look:
         return self._store.get(self._options.neuron)
 
     def _list(self) -> Iterator[str]:
-        neurons = in_order(self._store.load_all())
+        neurons = neurons_in_order(self._store.load_all())
         layer = self._layer()
         if self._options.json:
             yield json.dumps([self._facts(neuron, layer) for neuron in neurons])

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from cortex.text import columns_of, fit, local_time, padded, wrapped
+from cortex.views import counters_of
 from neurons import On, Status, progress
 
 from .rows import LEAST_TEXT, Paint
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from cortex.show import Nerve
     from neurons import Counters, Habit, Neuron, Off
 
-ORDER = (Status.AWAITING_OWNER, Status.TRIAL, Status.ACTIVE, Status.QUARANTINE, Status.DISABLED)
-"""Neurons that wait for the owner come first."""
 _STYLES = {
     Status.AWAITING_OWNER: "yellow",
     Status.TRIAL: "cyan",
@@ -33,10 +32,6 @@ _INDENT = "    "
 # Parts of a document that are shown only with `in_full`, and parts that are never shown.
 _ALSO_SHOWN = frozenset({"code", "state", "outbox", "report", "approvals", "versions", "history"})
 _NEVER = frozenset({"seal", "watch"})
-
-
-def in_order(neurons: Iterable[Neuron]) -> list[Neuron]:
-    return sorted(neurons, key=lambda neuron: (ORDER.index(neuron.status), neuron.id))
 
 
 def list_lines(
@@ -165,12 +160,6 @@ def progress_left(neuron: Neuron) -> str:
     if trial is None:
         return "for a while"
     return f"at least {_hours((trial.ends_at - trial.started_at) / 3600)} and {trial.min_signals} signals"
-
-
-def counters_of(neuron: Neuron) -> Counters:
-    """The counters since the neuron was approved (in trial), or since it became active."""
-    in_trial = neuron.status is Status.TRIAL or (neuron.status is Status.DISABLED and not neuron.counters.signals)
-    return neuron.trial.counters if neuron.trial is not None and in_trial else neuron.counters
 
 
 def counted(counters: Counters) -> str:

@@ -10,7 +10,7 @@ from sandbox import lazy_door
 
 if TYPE_CHECKING:
     from .calls import ClientCalls
-    from .http import PATH, Address, BadAddress, HttpLimits, address_of, is_loopback, listen, serve_http
+    from .http import PATH, HttpLimits, serve_http
     from .http_door import HttpDoor
     from .server import Cortex, Hands, mcp_server
     from .stdio import serve_stdio
@@ -19,7 +19,7 @@ else:
         __name__,
         {
             "calls": "ClientCalls",
-            "http": "Address BadAddress HttpLimits PATH address_of is_loopback listen serve_http",
+            "http": "HttpLimits PATH serve_http",
             "http_door": "HttpDoor",
             "server": "Cortex Hands mcp_server",
             "stdio": "serve_stdio",

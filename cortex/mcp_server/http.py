@@ -5,23 +5,22 @@ Runs on asyncio only, because the web server (uvicorn) does.
 
 from __future__ import annotations
 
-import ipaddress
-import re
-import socket
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import anyio
 from pydantic_core import to_json
 
+from cortex.http import HttpRefusal, headers_of, welcome
 from cortex.mcp_wire import RefusedMessage
 
 from .http_body import Bodies, Gone, NoRoom
-from .http_door import HttpDoor, Refusal
+from .http_door import HttpDoor
 from .http_sessions import Sessions, is_of_the_handshake
 from .messages import NoMessage
 
 if TYPE_CHECKING:
+    import socket
+
     from mcp.server import Server
 
     from .calls import ClientCalls
@@ -31,7 +30,6 @@ PATH = "/mcp"
 SESSION_IDLE_S = 30 * 60
 ENDING_S = 2
 """Seconds that answers under way have to reach their clients when the server stops."""
-BACKLOG = 128
 
 _FOR_PAGES = (
     (b"access-control-allow-methods", b"GET, POST, DELETE"),
@@ -40,48 +38,11 @@ _FOR_PAGES = (
     (b"vary", b"origin"),
 )
 _MAX_ASKED = 1_000
-BUSY = Refusal(503, "The server is answering as much as it can; try again")
+BUSY = HttpRefusal(503, "The server is answering as much as it can; try again")
 INVALID_REQUEST = -32_600
 """Error code of JSON-RPC."""
 INVALID_PARAMS = -32_602
 """Error code of JSON-RPC. To clients of the handshake era, the SDK answers with it when a body is no message."""
-LOOPBACK = "127.0.0.1"
-_PORT = re.compile(r"[0-9]{1,5}", re.ASCII)
-
-
-class BadAddress(ValueError):
-    """The address cannot be parsed. The message says what to write instead."""
-
-
-class Address(NamedTuple):
-    """An address to listen on, `HOST:PORT` as people write it."""
-
-    host: str
-    port: int
-    """0 takes any free port."""
-
-    @property
-    def shown(self) -> str:
-        """The address as it stands in a URL."""
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
-
-
-def address_of(text: str) -> Address:
-    """Parse `HOST:PORT`, `[::1]:PORT`, `:PORT` or `PORT`; without a host it is the loopback. Raises BadAddress."""
-    host, _, port = text.strip().rpartition(":")
-    bracketed = host.startswith("[") and host.endswith("]")
-    bare = host[1:-1] if bracketed else host
-    if not _PORT.fullmatch(port) or int(port) > 65_535 or (":" in bare and not bracketed) or "/" in bare:
-        raise BadAddress(f'"{text[:100]}" is not of the form HOST:PORT, like 127.0.0.1:8765 or [::1]:8765')
-    return Address(bare or LOOPBACK, int(port))
-
-
-def is_loopback(host: str) -> bool:
-    """Whether an IP address, as a socket reports it, can be reached from this machine only."""
-    try:
-        return ipaddress.ip_address(host.partition("%")[0]).is_loopback
-    except ValueError:
-        return False
 
 
 class HttpLimits(NamedTuple):
@@ -108,24 +69,6 @@ class HttpLimits(NamedTuple):
 USUAL = HttpLimits()
 
 
-def listen(address: Address) -> socket.socket:
-    """Open a socket that listens at the address. Raises OSError."""
-    found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    family, kind, protocol, _, place = found[0]
-    # The protocol is passed explicitly: asyncio sets TCP_NODELAY only then. Without it each small answer waits 40 ms
-    # for the one before.
-    listening = socket.socket(family, kind, protocol)
-    try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(place)
-        listening.listen(BACKLOG)
-        listening.setblocking(False)
-    except BaseException:
-        listening.close()
-        raise
-    return listening
-
-
 async def serve_http(
     server: Server[Any],
     listening: socket.socket,
@@ -137,10 +80,9 @@ async def serve_http(
 ) -> None:
     """Serve until the event is set, or this is cancelled. Then stop the running calls first, so that each client gets
     an answer, and close the socket."""
-    import uvicorn  # noqa: PLC0415 - only in `cortex mcp serve --http`
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager  # noqa: PLC0415
 
-    from .http_connection import accept, kept_s  # noqa: PLC0415
+    from cortex.http import accept, web_server  # noqa: PLC0415 - only in `cortex mcp serve --http`
 
     sessions = StreamableHTTPSessionManager(
         server,
@@ -151,21 +93,7 @@ async def serve_http(
         security_settings=None,
     )
     front = Front(door, Sessions(sessions.handle_request, limits.sessions), limits)
-    config = uvicorn.Config(
-        front,
-        log_config=None,
-        access_log=False,
-        http="h11",
-        ws="none",
-        lifespan="off",
-        proxy_headers=False,
-        server_header=False,
-        timeout_keep_alive=kept_s(limits),
-        timeout_graceful_shutdown=ENDING_S,
-    )
-    web = uvicorn.Server(config)
-    # The command handles SIGINT and SIGTERM itself, because it has more to close.
-    web.capture_signals = nullcontext  # type: ignore[assignment]
+    web = web_server(front, limits, ending_s=ENDING_S)
 
     async def serve() -> None:
         with anyio.CancelScope(shield=True):
@@ -210,14 +138,12 @@ class Front:
             await self._answered.wait()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers: dict[str, list[str]] = {}
-        for name, value in scope["headers"]:
-            headers.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
+        headers = headers_of(scope)
         origin = headers.get("origin", [""])[0]
         is_preflight = scope["method"] == "OPTIONS"
         refusal = self._door.refusal(headers, is_preflight=is_preflight)
         if refusal is None and not is_preflight:
-            _welcome(scope)
+            welcome(scope)
         refusal = refusal or self._elsewhere(scope["path"])
         if refusal is not None:
             await _refuse(refusal, send)
@@ -253,18 +179,12 @@ class Front:
             elif not isinstance(given, RefusedMessage):
                 await self._app(scope, given, send)
 
-    def _elsewhere(self, path: str) -> Refusal | None:
+    def _elsewhere(self, path: str) -> HttpRefusal | None:
         if self._is_closing:
-            return Refusal(503, "The server is stopping")
+            return HttpRefusal(503, "The server is stopping")
         if self._requests >= self._most:
             return BUSY
-        return Refusal(404, f"There is nothing here but {PATH}") if path.rstrip("/") != PATH else None
-
-
-def _welcome(scope: Scope) -> None:
-    connection = scope.get("state", {}).get("connection")
-    if connection is not None:
-        connection.welcome()
+        return HttpRefusal(404, f"There is nothing here but {PATH}") if path.rstrip("/") != PATH else None
 
 
 async def _refuse_message(refused: RefusedMessage, scope: Scope, send: Send) -> None:
@@ -280,7 +200,7 @@ async def _refuse_message(refused: RefusedMessage, scope: Scope, send: Send) -> 
     await send({"type": "http.response.body", "body": body})
 
 
-async def _refuse(refusal: Refusal, send: Send) -> None:
+async def _refuse(refusal: HttpRefusal, send: Send) -> None:
     headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close")]
     if refusal.status == 401:
         headers.append((b"www-authenticate", b"Bearer"))

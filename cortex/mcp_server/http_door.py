@@ -8,14 +8,8 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
-LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
-
-
-class Refusal(NamedTuple):
-    status: int
-    text: str
+from cortex.http import LOOPBACK_NAMES, HttpRefusal, host_of
 
 
 class HttpDoor:
@@ -27,28 +21,24 @@ class HttpDoor:
         self._hosts = frozenset(host.lower() for host in (*LOOPBACK_NAMES, *hosts))
         self._origins = frozenset(origin.lower().rstrip("/") for origin in origins)
 
-    def refusal(self, headers: Mapping[str, list[str]], *, is_preflight: bool = False) -> Refusal | None:
+    def refusal(self, headers: Mapping[str, list[str]], *, is_preflight: bool = False) -> HttpRefusal | None:
         """Why the request is refused; None if it is accepted. `headers` by their names in lower case. A browser's CORS
         preflight carries no token, and gets only the preflight's answer."""
-        if not self._is_ours(headers.get("host", [])):
-            return Refusal(421, "This server does not go by that name (mcp.serve.hosts)")
+        if not self._is_ours(headers):
+            return HttpRefusal(421, "This server does not go by that name (mcp.serve.hosts)")
         origins = headers.get("origin", [])
         if any(origin.lower() not in self._origins for origin in origins) or len(origins) > 1:
-            return Refusal(403, "Pages of that origin may not call this server (mcp.serve.origins)")
+            return HttpRefusal(403, "Pages of that origin may not call this server (mcp.serve.origins)")
         if is_preflight and origins:
             return None
         given = headers.get("authorization", [])
         if len(given) != 1 or not self._is_token(given[0]):
-            return Refusal(401, "Send the token of this server: Authorization: Bearer TOKEN")
+            return HttpRefusal(401, "Send the token of this server: Authorization: Bearer TOKEN")
         return None
 
-    def _is_ours(self, hosts: list[str]) -> bool:
-        if len(hosts) != 1:
-            return False
-        host = hosts[0].lower()
-        name, colon, port = host.rpartition(":")
-        bare = name if colon and port.isdecimal() else host
-        return host in self._hosts or bare in self._hosts
+    def _is_ours(self, headers: Mapping[str, list[str]]) -> bool:
+        host = host_of(headers)
+        return host is not None and (host.text in self._hosts or host.name in self._hosts)
 
     def _is_token(self, given: str) -> bool:
         scheme, _, token = given.partition(" ")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .sections import (
         AuditSettings,
         CacheSettings,
+        ConsoleSettings,
         DiscoverySettings,
         EnergySettings,
         ExecuteSettings,
@@ -50,9 +51,9 @@ else:
                 "defaults_in expanded has_reference"
             ),
             "sections": (
-                "AuditSettings CacheSettings DiscoverySettings EnergySettings ExecuteSettings LoopSettings McpSettings "
-                "ModelSettings Policy RedactedKind RedactionSettings RunsSettings Share StoreSettings ToolSettings "
-                "WorkflowSettings"
+                "AuditSettings CacheSettings ConsoleSettings DiscoverySettings EnergySettings ExecuteSettings "
+                "LoopSettings McpSettings ModelSettings Policy RedactedKind RedactionSettings RunsSettings Share "
+                "StoreSettings ToolSettings WorkflowSettings"
             ),
             "setting_errors": "SettingsError",
             "setting_keys": "Explained HIDDEN nearest shown",

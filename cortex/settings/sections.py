@@ -208,6 +208,13 @@ class ServeSettings(Section):
     """Whether each learned function that the owner has approved is a tool for clients."""
 
 
+class ConsoleSettings(Section):
+    """`cortex console`: the owner's pages in a browser on this machine."""
+
+    port: Annotated[int, Field(ge=0, le=65_535)] = 0
+    """0 takes any free port. The address is never one that other machines reach."""
+
+
 class McpSettings(Section):
     """Limits for all MCP servers whose tools the agent may use. The servers themselves are in `mcpServers`."""
 

@@ -18,6 +18,7 @@ from .mcp_servers import McpServerTable
 from .sections import (
     AuditSettings,
     CacheSettings,
+    ConsoleSettings,
     DiscoverySettings,
     EnergySettings,
     ExecuteSettings,
@@ -75,6 +76,7 @@ class Settings(BaseModel):  # noqa: PLW1641 - pydantic makes the hash of a froze
     store: StoreSettings = Field(default_factory=StoreSettings)
     runs: RunsSettings = Field(default_factory=RunsSettings)
     workflows: WorkflowSettings = Field(default_factory=WorkflowSettings)
+    console: ConsoleSettings = Field(default_factory=ConsoleSettings)
     _read_from: tuple[Path, ...] = PrivateAttr(default=())
 
     @property

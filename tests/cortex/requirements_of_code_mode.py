@@ -1006,7 +1006,7 @@ REQUIREMENTS = (
         "002",
         "loopback by default; another address is written out and needs a token of the settings",
         (
-            "tests/cortex/mcp_server/test_door.py::test_an_address_is_read",
+            "tests/cortex/http/test_address.py::test_an_address_is_read_as_people_write_it",
             "tests/cortex/mcp_server/test_serve_command.py::test_an_address_that_others_reach_needs_a_token_of_the_owner",
             "tests/cortex/mcp_server/test_serve_command.py::test_what_cannot_be_served_is_told_at_once",
         ),

@@ -14,10 +14,11 @@ from pathlib import Path
 import pytest
 
 from cortex.channels.webhook import WebhookChannel
+from cortex.http import Address, listen
 from cortex.loop import ModelError, UserMessage
 from cortex.mcp_client import McpServers
 from cortex.mcp_client.server import _load_sdk
-from cortex.mcp_server import Address, ClientCalls, HttpDoor, listen, mcp_server, serve_http, serve_stdio
+from cortex.mcp_server import ClientCalls, HttpDoor, mcp_server, serve_http, serve_stdio
 from cortex.mcp_server.stdio import Ends
 from cortex.models.openai_model import OpenAIModel
 from cortex.settings.mcp_servers import McpServerSettings

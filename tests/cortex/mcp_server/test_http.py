@@ -14,7 +14,8 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from cortex.mcp_server import Address, ClientCalls, HttpDoor, HttpLimits, listen, mcp_server, serve_http
+from cortex.http import Address, listen
+from cortex.mcp_server import ClientCalls, HttpDoor, HttpLimits, mcp_server, serve_http
 from cortex.mcp_server.http import USUAL
 
 from .scripted import BOUND_S, ScriptedCortex, settings

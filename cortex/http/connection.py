@@ -10,18 +10,17 @@ from __future__ import annotations
 
 import asyncio
 import math
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 import anyio
+import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 if TYPE_CHECKING:
     import socket
 
-    from uvicorn import Server
-
-    from .http import HttpLimits
+    from .limits import ConnectionLimits
 
 # Each read is parsed without a pause, at up to 5 µs per byte: small reads keep the event loop free.
 READ_BYTES = 8 * 1024
@@ -32,7 +31,7 @@ _ACCEPT_AGAIN_S = 0.1
 class Strangers:
     """The connections that have not shown the token yet, the oldest first."""
 
-    def __init__(self, limits: HttpLimits) -> None:
+    def __init__(self, limits: ConnectionLimits) -> None:
         self._limits = limits
         self._since: dict[Connection, float] = {}
         self._fewer = asyncio.Event()
@@ -62,7 +61,7 @@ class Strangers:
 class Connection(H11Protocol):
     """A connection with timeouts before the first request and inside a request; uvicorn has one only between two."""
 
-    def __init__(self, strangers: Strangers, limits: HttpLimits, **options: Any) -> None:
+    def __init__(self, strangers: Strangers, limits: ConnectionLimits, **options: Any) -> None:
         # The app finds the connection there, and reports that the token was shown.
         super().__init__(app_state={"connection": self}, **options)
         self._strangers = strangers
@@ -116,7 +115,7 @@ class Connection(H11Protocol):
             self._clock = None
 
 
-async def accept(listening: socket.socket, web: Server, limits: HttpLimits) -> None:
+async def accept(listening: socket.socket, web: uvicorn.Server, limits: ConnectionLimits) -> None:
     """Accept connections, one at a time and only while there is a place, until this is cancelled."""
     loop, strangers = asyncio.get_running_loop(), Strangers(limits)
     while True:
@@ -141,7 +140,23 @@ async def accept(listening: socket.socket, web: Server, limits: HttpLimits) -> N
                 raise
 
 
-def kept_s(limits: HttpLimits) -> int:
-    """Uvicorn's keep-alive timeout: not shorter than ours, or a client may send on a connection in the moment in which
-    it is closed."""
-    return math.ceil(limits.waiting_s)
+def web_server(app: Any, limits: ConnectionLimits, *, ending_s: int) -> uvicorn.Server:
+    """A server for an ASGI app, without sockets and signals of its own: `accept` decides which connections are
+    accepted, and commands handle signals themselves, because they have more to close. It ends `ending_s` after
+    `should_exit` is set, whatever streams are open."""
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        http="h11",
+        ws="none",
+        lifespan="off",
+        proxy_headers=False,
+        server_header=False,
+        # Not shorter than ours, or a client may send on a connection in the moment in which it is closed.
+        timeout_keep_alive=math.ceil(limits.waiting_s),
+        timeout_graceful_shutdown=ending_s,
+    )
+    web = uvicorn.Server(config)
+    web.capture_signals = nullcontext  # type: ignore[assignment]
+    return web

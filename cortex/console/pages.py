@@ -1,0 +1,218 @@
+"""The pages for looking: each reads the home anew and makes facts for its template."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from cortex.audit import Audit
+from cortex.energy import entries_in, in_about, outlook
+from cortex.settings import SettingsError, explain_settings
+from cortex.views import (
+    AuditRow,
+    EnergyView,
+    HomeNeurons,
+    audit_row,
+    energy_view,
+    level_of,
+    without_finished,
+)
+from neurons import KillSwitch, NeuronError, NoSuchNeuron, On
+
+from .app import Answer, NotFound, ShownPage, TextFile, Visit
+from .plots import energy_plot, sparkline
+
+if TYPE_CHECKING:
+    from .desk import Desk
+
+T = TypeVar("T")
+ROWS = 50
+LAST_RUNS = 12
+MAX_LOOKED_AT = 20_000
+"""Records that a search reads at most; without an index a longer search would keep the owner waiting."""
+DAY_S, QUARTER_S = 86_400.0, 900.0
+
+
+@dataclass(frozen=True, slots=True)
+class Part(Generic[T]):
+    """A part of a page, or why it cannot be shown. An error in one part takes no other with it."""
+
+    value: T | None
+    error: str = ""
+
+
+def part(make: Callable[[], T]) -> Part[T]:
+    try:
+        return Part(make())
+    except Exception as error:  # noqa: BLE001 - whatever a file of the home does to its reader
+        return Part(None, f"{type(error).__name__}: {error}")
+
+
+@contextmanager
+def audit_of(desk: Desk) -> Iterator[Audit]:
+    audit = Audit(desk.settings.home / "audit", desk.settings.audit)
+    try:
+        yield audit
+    finally:
+        audit.close()
+
+
+def killed_now(desk: Desk) -> On | None:
+    found = KillSwitch(desk.settings.home / "state").state()
+    return found if isinstance(found, On) else None
+
+
+def chrome(desk: Desk) -> dict[str, Any]:
+    """What is around every page: the switch, the level, and how much waits for the owner."""
+    state, settings = desk.settings.home / "state", desk.settings
+    now = desk.now()
+    return {
+        "killed": part(lambda: killed_now(desk)).value,
+        "level_now": part(lambda: level_of(state, settings.energy, now)).value,
+        "rate": settings.energy.recharge_per_minute,
+        "waiting": part(lambda: waiting_count(desk)).value or 0,
+        "home": str(settings.home),
+    }
+
+
+def waiting_count(desk: Desk) -> int:
+    with HomeNeurons.opened(desk.settings, desk.now()) as found:
+        return found.waiting()
+
+
+def energy_of(desk: Desk) -> EnergyView:
+    on = killed_now(desk)
+    state = desk.settings.home / "state"
+    return energy_view(state, desk.settings.energy, desk.now(), str(on) if on else None)
+
+
+def now_page(visit: Visit) -> Answer:
+    desk, past_s = visit.desk, QUARTER_S if visit.query.get("span") == "15min" else DAY_S
+    energy = part(lambda: energy_of(desk))
+    facts: dict[str, Any] = {
+        "energy": energy,
+        "span": "15min" if past_s == QUARTER_S else "24h",
+        "tiers": [],
+        "plot": None,
+    }
+    if (seen := energy.value) is not None:
+        facts["plot"] = part(lambda: energy_plot(seen, past_s))
+        facts["tiers"] = [(tier, outlook(tier, seen.seen.killed)) for tier in seen.seen.tiers]
+        facts["full"] = "" if not seen.seen.full_in_s else f"full {in_about(seen.seen.full_in_s)}"
+    facts["runs"] = part(lambda: last_runs(desk))
+    facts["neurons"] = part(lambda: neurons_of(desk))
+    return ShownPage("now.html", facts)
+
+
+def last_runs(desk: Desk) -> dict[str, list[AuditRow]]:
+    """The last runs of code, and those that began and have not ended yet."""
+    with audit_of(desk) as audit:
+        records = without_finished(list(audit.records(last=20 * LAST_RUNS)))
+    rows = [audit_row(record) for record in records if record.kind in {"intent", "execution", "refusal"}]
+    ended = [row for row in reversed(rows) if row.kind != "intent"]
+    return {"running": [row for row in rows if row.kind == "intent"], "ended": ended[:LAST_RUNS]}
+
+
+def neurons_of(desk: Desk) -> Any:
+    entries = part(lambda: entries_in(desk.settings.home / "state", 2_000)).value or []
+    with HomeNeurons.opened(desk.settings, desk.now(), entries) as found:
+        return found.all()
+
+
+def neurons_page(visit: Visit) -> Answer:
+    return ShownPage("neurons.html", {"view": part(lambda: neurons_of(visit.desk)), "sparkline": sparkline})
+
+
+def neuron_page(visit: Visit) -> Answer:
+    desk, name = visit.desk, visit.path["neuron"]
+    entries = part(lambda: entries_in(desk.settings.home / "state", 2_000)).value or []
+    try:
+        with HomeNeurons.opened(desk.settings, desk.now(), entries) as found:
+            view = found.one(name)
+    except NoSuchNeuron as error:
+        raise NotFound(str(error)) from error
+    except NeuronError as error:
+        raise NotFound(f"This neuron cannot be read: {error}") from error
+    if visit.query.get("as") == "text":
+        return TextFile("code.txt", view.seen.neuron.code)
+    return ShownPage("neuron.html", {"view": view, "neuron": view.seen.neuron, "sparkline": sparkline})
+
+
+def audit_page(visit: Visit) -> Answer:
+    query, kind, wanted = visit.query, visit.query.get("kind", ""), visit.query.get("q", "").strip()[:200]
+    before = number(query.get("before"))
+    with audit_of(visit.desk) as audit:
+        rows, looked, last = [], 0, None
+        for record in islice(audit.before(before), MAX_LOOKED_AT):
+            looked, last = looked + 1, record.seq
+            if kind and record.kind != kind:
+                continue
+            if wanted and wanted.lower() not in f"{record.facts} {record.hash}".lower():
+                continue
+            rows.append(audit_row(record))
+            if len(rows) >= ROWS:
+                break
+        newest = next(iter(audit.before()), None)
+    more = last if last is not None and last > 1 and (len(rows) >= ROWS or looked >= MAX_LOOKED_AT) else None
+    facts = {
+        "rows": rows,
+        "more": more,
+        "kind": kind,
+        "q": wanted,
+        "head": newest,
+        "is_newest": before is None and not kind and not wanted,
+        "kinds": KINDS,
+    }
+    return ShownPage("audit.html", facts)
+
+
+KINDS = (
+    *("intent", "execution", "refusal", "tool_call", "owner_decision", "neuron", "emission", "files", "workflow"),
+    "recovered",
+)
+
+
+def record_page(visit: Visit) -> Answer:
+    seq = number(visit.path["seq"])
+    with audit_of(visit.desk) as audit:
+        record = audit.find(seq) if seq is not None else None
+        if record is None or seq is None:
+            raise NotFound(f"There is no record {visit.path['seq'][:20]} that can be read.")
+        code = audit.code(record.facts.get("code_hash"))
+        around = [audit_row(one) for one in islice(audit.after(max(0, seq - 4)), 7)]
+    if visit.query.get("as") == "text":
+        return TextFile("code.txt", code or "")
+    return ShownPage("record.html", {"record": record, "row": audit_row(record), "code": code, "around": around})
+
+
+def number(text: str | None) -> int | None:
+    return int(text) if text and text.isdecimal() and len(text) < 19 else None
+
+
+def settings_page(visit: Visit) -> Answer:
+    desk = visit.desk
+    sections: dict[str, list[Any]] = {}
+
+    def read() -> dict[str, list[Any]]:
+        for one in explain_settings(desk.config, home=desk.settings.home):
+            sections.setdefault(one.key.rpartition(".")[0], []).append(one)
+        return sections
+
+    facts = {"sections": part(read), "sessions": desk.sessions.all(), "read_from": desk.settings.read_from}
+    return ShownPage("settings.html", facts)
+
+
+def servers_page(visit: Visit) -> Answer:
+    from cortex.mcp_config import servers_of  # noqa: PLC0415 - only this page needs it
+
+    def read() -> dict[str, Any]:
+        try:
+            return servers_of(visit.desk.settings)
+        except SettingsError as error:
+            raise NotFound(str(error)) from error
+
+    tools = visit.desk.settings.tools
+    return ShownPage("servers.html", {"servers": part(read), "policies": tools.policies})

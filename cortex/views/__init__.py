@@ -1,0 +1,27 @@
+"""What a home holds, as facts for pages and tables: energy, audit, neurons, workflows. Reads only."""
+
+from typing import TYPE_CHECKING
+
+from sandbox import lazy_door
+
+if TYPE_CHECKING:
+    from .audit_view import AuditRow, audit_row, call_of, without_finished
+    from .energy_course import EnergyView, Point, Spent, course, energy_view, expected, level_of
+    from .neuron_view import (
+        HomeNeurons,
+        NeuronPage,
+        NeuronSeen,
+        NeuronsView,
+        counters_of,
+        neurons_in_order,
+        rights_of,
+    )
+else:
+    __all__, __getattr__ = lazy_door(
+        __name__,
+        {
+            "audit_view": "AuditRow audit_row call_of without_finished",
+            "energy_course": "EnergyView Point Spent course energy_view expected level_of",
+            "neuron_view": "HomeNeurons NeuronPage NeuronSeen NeuronsView counters_of neurons_in_order rights_of",
+        },
+    )

@@ -1,0 +1,132 @@
+"""The promises of the owner's console: who gets in, what a decision needs, and what the pages show."""
+
+from __future__ import annotations
+
+from tests.requirement import Requirement
+
+DOOR = "tests/cortex/console/test_console_door.py::"
+LASTING = "tests/cortex/console/test_sessions_and_codes.py::"
+DECISIONS = "tests/cortex/console/test_console_decisions.py::"
+ADDRESSES = "tests/cortex/http/test_address.py::"
+COMMAND = "tests/cortex/console/test_console_command.py::"
+VIEWS = "tests/cortex/views/test_energy_view.py::"
+
+REQUIREMENTS = (
+    Requirement(
+        "CONSOLE-DOOR",
+        "console 4",
+        "Only pages of the console itself reach it; every other page, name and port is refused, and each check is needed",
+        (
+            DOOR + "test_an_attack_on_the_door_is_refused",
+            DOOR + "test_the_attack_gets_in_without_its_check",
+            DOOR + "test_a_request_with_another_number_of_hosts_is_refused",
+            DOOR + "test_a_target_that_is_no_path_of_ours_shows_no_page",
+            DOOR + "test_every_answer_has_the_headers_that_keep_other_pages_out",
+            DOOR + "test_no_page_has_a_script_or_a_style_of_its_own",
+            DOOR + "test_only_the_login_page_opens_from_another_site",
+            DOOR + "test_the_console_listens_on_the_loopback_only",
+            DOOR + "test_the_name_is_secret_and_new_each_time",
+            DOOR + "test_a_static_file_is_one_of_four_names",
+            DOOR + "test_each_guard_of_a_console_is_on",
+            ADDRESSES + "test_an_address_is_read_as_people_write_it",
+        ),
+    ),
+    Requirement(
+        "CONSOLE-SESSION",
+        "console 4",
+        "A link lets one browser in, once, within two minutes; a session is of one browser, and ends with the console",
+        (
+            DOOR + "test_without_a_session_nothing_is_shown_and_nothing_is_done",
+            DOOR + "test_without_the_need_of_a_session_a_stranger_could_kill",
+            DOOR + "test_a_form_without_the_token_of_its_session_does_nothing",
+            DOOR + "test_a_login_link_works_once_and_its_token_is_in_no_answer",
+            DOOR + "test_a_thousand_guesses_let_nobody_in_and_void_the_links",
+            DOOR + "test_a_cookie_that_a_stranger_chose_opens_no_session",
+            DOOR + "test_a_cookie_from_before_a_restart_opens_nothing",
+            DOOR + "test_the_socket_of_the_commands_is_private_and_gives_links_and_codes",
+            DOOR + "test_another_user_gets_nothing_over_the_socket",
+            DOOR + "test_a_second_console_on_a_home_does_not_take_its_socket",
+            LASTING + "test_a_link_lasts_two_minutes",
+            LASTING + "test_a_session_ends_after_an_hour_without_use_and_after_twelve_in_any_case",
+            LASTING + "test_there_are_at_most_three_sessions_and_the_one_used_least_lately_makes_way",
+            LASTING + "test_a_cookie_that_is_not_exactly_one_of_ours_opens_nothing",
+        ),
+    ),
+    Requirement(
+        "CONSOLE-BOUNDS",
+        "console 4",
+        "Long, slow and idle requests are ended, and keep nobody out",
+        (
+            DOOR + "test_a_long_or_slow_request_is_ended",
+            DOOR + "test_a_body_that_comes_slowly_is_cut_off",
+            DOOR + "test_idle_connections_of_strangers_keep_nobody_out",
+        ),
+    ),
+    Requirement(
+        "CONSOLE-CODE",
+        "console 4",
+        "A dangerous decision needs the typed hash and a code that appears only on the terminal: one for each decision",
+        (
+            LASTING + "test_a_code_is_for_one_decision_of_one_session_once_and_for_two_minutes",
+            LASTING + "test_the_fifth_wrong_code_in_a_row_ends_the_session_whichever_decisions_they_were_for",
+            LASTING + "test_a_right_code_begins_the_count_anew",
+            LASTING + "test_few_decisions_wait_at_a_time_so_that_nobody_floods_the_terminal",
+            DECISIONS + "test_nothing_dangerous_is_done_without_its_code",
+            DECISIONS + "test_without_the_need_of_a_code_a_page_could_approve",
+            DECISIONS + "test_a_code_of_another_decision_or_a_used_one_decides_nothing",
+            DECISIONS + "test_the_fifth_wrong_code_ends_the_session",
+            DECISIONS + "test_a_command_of_the_same_user_reads_the_codes",
+        ),
+    ),
+    Requirement(
+        "CONSOLE-DECISIONS",
+        "console 3",
+        "What the owner decides in the console is recorded first, with its session, and carried out as in the shell",
+        (
+            DECISIONS + "test_a_neuron_is_approved_with_its_hash_and_the_code_of_the_terminal",
+            DECISIONS + "test_an_approval_with_a_wrong_short_or_other_hash_does_nothing",
+            DECISIONS + "test_a_document_that_changed_after_it_was_shown_is_not_approved",
+            DECISIONS + "test_an_approval_after_a_kill_is_refused_or_runs_nothing",
+            DECISIONS + "test_nothing_is_decided_that_cannot_be_recorded",
+            DECISIONS + "test_a_neuron_is_rejected_and_disabled_without_a_code",
+            DECISIONS + "test_a_neuron_is_rolled_back_enabled_and_given_other_code",
+            DECISIONS + "test_one_neuron_is_killed_and_revived",
+            DECISIONS + "test_energy_is_added_with_a_code_and_recorded",
+        ),
+    ),
+    Requirement(
+        "CONSOLE-KILL",
+        "console 3",
+        "The kill switch is on every page, needs one press, and says what died, also when everything else is broken",
+        (
+            DECISIONS + "test_a_kill_stops_processes_and_says_which_on_a_page_that_reads_nothing_else",
+            DECISIONS + "test_a_kill_is_answered_while_every_page_is_broken",
+        ),
+    ),
+    Requirement(
+        "CONSOLE-COMMAND",
+        "console 4",
+        "The console is one process of its own for a home; its links come from the terminal and are in no command line",
+        (
+            COMMAND + "test_a_console_prints_its_link_answers_commands_and_ends",
+            COMMAND + "test_the_port_of_the_settings_is_taken",
+            COMMAND + "test_a_console_that_was_killed_leaves_nothing_that_keeps_the_next_one_out",
+            COMMAND + "test_an_open_stream_does_not_keep_the_console_from_ending",
+            COMMAND + "test_the_browser_is_opened_by_a_private_file_and_not_by_the_link",
+            COMMAND + "test_a_look_at_a_mistyped_home_is_refused",
+            COMMAND + "test_without_a_secret_name_the_owner_is_warned",
+        ),
+    ),
+    Requirement(
+        "CONSOLE-ENERGY",
+        "console 3",
+        "The plot of energy rises by recharging and falls by entries, and says what comes",
+        (
+            VIEWS + "test_the_course_rises_by_recharging_up_to_full_and_falls_by_entries",
+            VIEWS + "test_what_was_spent_is_told_by_origin",
+            VIEWS + "test_a_home_without_a_ledger_has_its_initial_level",
+        ),
+    ),
+)
+
+SETTINGS = {"console": {"port": COMMAND + "test_the_port_of_the_settings_is_taken"}}
