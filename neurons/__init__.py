@@ -75,6 +75,7 @@ if TYPE_CHECKING:
         drafted as drafted,
         name_of as name_of,
     )
+    from .habits.draft_schemas import RecordedRuns as RecordedRuns, recorded_runs as recorded_runs
     from .habits.fingerprint import Fingerprint as Fingerprint, FingerprintReader as FingerprintReader
     from .habits.habit import OFFER_S as OFFER_S, Habit as Habit
     from .habits.habits import Habits as Habits
@@ -82,6 +83,7 @@ if TYPE_CHECKING:
     from .habits.offers import Offers as Offers
     from .habits.recordings import Recordings as Recordings
     from .habits.similarity import Parameter as Parameter
+    from .habits.value_schemas import schema_of_value as schema_of_value
     from .pipeline.approval import (
         ApprovalKey as ApprovalKey,
         granted_files as granted_files,
@@ -137,6 +139,7 @@ else:
             "contracts.signals": "BUILT_IN Signal user_message",
             "functions.functions": "Functions",
             "habits.draft": "Draft DraftReader Shape drafted name_of",
+            "habits.draft_schemas": "RecordedRuns recorded_runs",
             "habits.fingerprint": "Fingerprint FingerprintReader",
             "habits.habit": "Habit OFFER_S",
             "habits.habits": "Habits",
@@ -144,6 +147,7 @@ else:
             "habits.offers": "Offers",
             "habits.recordings": "Recordings",
             "habits.similarity": "Parameter",
+            "habits.value_schemas": "schema_of_value",
             "pipeline.approval": "ApprovalKey granted_files why_not_awake",
             "pipeline.hashes": "code_hash policy_hash",
             "pipeline.neuron_grants": "network_for unreachable_host",

@@ -71,6 +71,13 @@ class LearnedFunctions:
         return self._tools
 
     def _tool(self, neuron: Neuron) -> FunctionTool:
-        name, schema = f"{LEARNED}{neuron.function_name}", neuron.parameters or {}
+        name, schema = f"{LEARNED}{neuron.function_name}", _without_examples(neuron.parameters or {})
         declaration = ToolDeclaration(name, neuron.metadata.purpose, schema, neuron.returns)
         return FunctionTool(name, learned_policy(self._settings), declaration, to_json(schema), self.functions)
+
+
+def _without_examples(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema as every conversation may read it: examples are what stood in a script of one of them."""
+    properties = schema.get("properties", {})
+    plain = {name: {key: one[key] for key in one if key != "examples"} for name, one in properties.items()}
+    return {**schema, "properties": plain}

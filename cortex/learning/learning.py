@@ -136,10 +136,10 @@ class Learning:
         self.literals = LiteralReader()
         self.habits = Habits(self.storage, settings.neurons.habits, read=self.reader.read, now=now)
         self.draft_reader = DraftReader()
-        self.drafts = Drafts(self.habits, self.store, self.draft_reader)
+        self.recordings = Recordings(self.storage, settings.neurons.habits, now=now)
+        self.drafts = Drafts(self.habits, self.store, self.draft_reader, self.recordings, settings.neurons)
         offers = Offers(self.storage, settings.neurons.habits, now=now)
         self.habit_notes = HabitNotes(self.habits, offers, self.drafts.of)
-        self.recordings = Recordings(self.storage, settings.neurons.habits, now=now)
 
     def grant(self, folder: Path | str, *, write: bool = False) -> FileGrant:
         """The folder, to be granted to a neuron with `pipeline.approve(…, files=…)`; read-only by default. Raises

@@ -13,12 +13,13 @@ import anyio
 import anyio.lowlevel
 import anyio.to_thread
 
-from neurons import Recording
+from neurons import Recording, schema_of_value
+from sandbox import Work
 
 if TYPE_CHECKING:
     from cortex.runs import ObservedRun
     from neurons import HabitSettings
-    from sandbox import ExecutionOutcome
+    from sandbox import ExecutionOutcome, Metrics
 
 log = logging.getLogger("motor_cortex")
 
@@ -137,7 +138,7 @@ class HabitWatch:
         payload, clean = run.intent.payload, run.is_clean(outcome)
         if clean and self._recordings is not None:
             # In a thread: it searches up to a quarter of a megabyte for secrets.
-            await anyio.to_thread.run_sync(self._keep, run, at)
+            await anyio.to_thread.run_sync(self._keep, run, outcome, at)
         habit = await self._habits.noticed(
             payload.code,
             code_hash=run.code_hash,
@@ -151,9 +152,31 @@ class HabitWatch:
         if habit is not None:
             self._on_habit()
 
-    def _keep(self, run: ObservedRun, at: float) -> None:
+    def _keep(self, run: ObservedRun, outcome: ExecutionOutcome, at: float) -> None:
         assert self._recordings is not None
         given, code = run.intent.payload.context, run.intent.payload.code
+        has_result = outcome.has_value and not outcome.truncated
         self._recordings.keep(
-            Recording(run.code_hash, at, given, exchanges=run.exchanges, tool_calls=run.tool_calls(), code=code)
+            Recording(
+                run.code_hash,
+                at,
+                given,
+                exchanges=run.exchanges,
+                tool_calls=run.tool_calls(),
+                code=code,
+                returns=schema_of_value(outcome.result) if has_result else None,
+                work=_work_of(outcome.metrics),
+            )
         )
+
+
+def _work_of(metrics: Metrics) -> Work | None:
+    """What a run took; None of a result that came from the cache."""
+    if metrics.cached:
+        return None
+    return Work(
+        cpu_ms=metrics.cpu_ms,
+        fetches=metrics.fetches,
+        fetched_bytes=metrics.fetched_bytes,
+        tool_calls=metrics.tool_calls,
+    )

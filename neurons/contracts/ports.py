@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from sandbox import Changes, Exchange, Workspace
+    from sandbox import Changes, Exchange, Work, Workspace
 
     from .neuron import Neuron
     from .signals import Signal
@@ -152,6 +152,10 @@ class Recording:
     tool_calls: Sequence[ToolExchange] = ()
     code: str = ""
     """The script, without keys; empty if it did not fit, or was recorded before scripts were kept."""
+    returns: dict[str, Any] | None = None
+    """The JSON Schema of its result, without a value of it; None where that is not known."""
+    work: Work | None = None
+    """What it took; None where nothing was measured."""
 
 
 @dataclass(frozen=True, slots=True)

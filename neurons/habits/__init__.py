@@ -6,6 +6,7 @@ from sandbox import lazy_door
 
 if TYPE_CHECKING:
     from .draft import Draft, DraftReader, Shape, drafted, name_of
+    from .draft_schemas import RecordedRuns, recorded_runs
     from .fingerprint import Fingerprint, FingerprintReader
     from .habit import OFFER_S, Habit
     from .habits import Habits
@@ -13,11 +14,13 @@ if TYPE_CHECKING:
     from .offers import Offers
     from .recordings import Recordings
     from .similarity import Parameter, in_common, parts_of, sketched
+    from .value_schemas import schema_of_value
 else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
             "draft": "Draft DraftReader Shape drafted name_of",
+            "draft_schemas": "RecordedRuns recorded_runs",
             "fingerprint": "Fingerprint FingerprintReader",
             "habit": "Habit OFFER_S",
             "habits": "Habits",
@@ -25,5 +28,6 @@ else:
             "offers": "Offers",
             "recordings": "Recordings",
             "similarity": "Parameter in_common parts_of sketched",
+            "value_schemas": "schema_of_value",
         },
     )

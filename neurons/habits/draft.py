@@ -14,8 +14,9 @@ from typing import Any, Literal
 
 from sandbox import CodeReader
 
-from .draft_literals import LiteralPlace, Replaced, places_of, replaced, varying
+from .draft_literals import LiteralPlace, Replaced, only_here, places_of, replaced, varying
 from .draft_reading import MAX_LITERALS, MAX_NAME, MAX_NAMES, MAX_TEXT
+from .draft_schemas import RecordedRuns, fitting, named_members, schema_of_seen
 from .draft_times import suggested
 from .habit import Habit
 
@@ -24,7 +25,9 @@ Shape = Literal["neuron", "function"]
 DEFAULT_SCHEDULE = "every 1h"
 BUDGET_ISOLATED = 0.02
 BUDGET_REACHING = 0.05
-MAX_ANSWER_BYTES = 6 * MAX_LITERALS * (MAX_TEXT + MAX_NAME + 40) + 6 * MAX_NAMES * MAX_NAME + 1_000
+BUDGETS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+MAX_ANSWER_BYTES = 6 * MAX_LITERALS * (MAX_TEXT + MAX_NAME + 40) + 6 * MAX_NAMES * MAX_NAME + 500_000
+_NOTHING = RecordedRuns()
 # What the code of a run has, and that of a neuron or a function has not. Its own `args` would hide those of a function.
 _ELSEWHERE = frozenset({"store", "display", "Deno", "args"})
 _OF_CONTEXT = re.compile(r"\bcontext\s*\??\.\s*([A-Za-z_]\w{0,40})|\{([^{}]{0,400})\}\s*=\s*context\b")
@@ -175,16 +178,21 @@ def wording_of(found: Any, code: str) -> WordingRead:
     return WordingRead(code, places_of(found["literals"], code), frozenset(names), bool(returns), last)
 
 
-def drafted(habit: Habit, wordings: Sequence[WordingRead], kind: Shape | None = None) -> Draft | None:
+def drafted(
+    habit: Habit, wordings: Sequence[WordingRead], kind: Shape | None = None, runs: RecordedRuns = _NOTHING
+) -> Draft | None:
     """The draft of a habit. `wordings` are its latest ones as they were read, the newest first. None where its code
     cannot be one: it needs what only a run has."""
     if not wordings or wordings[0].names & _ELSEWHERE:
         return None
     latest = wordings[0]
-    inputs = _inputs(latest)
+    inputs = _inputs(latest, runs)
     if inputs is None:
         return None
-    found = varying(latest.places, [one.places for one in wordings[1:]], habit.parameters)
+    others = [one.places for one in wordings[1:]]
+    found = varying(latest.places, others, habit.parameters)
+    if not (habit.tools or habit.hosts):
+        found = {**only_here(latest.places, others), **found}
     # Where the code takes its values from the context, those are what it is called with.
     change = replaced(latest.code, latest.places, found) if found and not inputs else Replaced(latest.code, {}, {})
     shape = "function" if inputs else kind or _shape(habit, latest, change)
@@ -196,14 +204,18 @@ def drafted(habit: Habit, wordings: Sequence[WordingRead], kind: Shape | None = 
         "hosts": reach,
         "tools": list(habit.tools),
         "tier": "network" if reach else "isolated",
-        "energyBudget": BUDGET_REACHING if reach or habit.tools else BUDGET_ISOLATED,
+        "energyBudget": _budget(runs, is_reaching=bool(reach or habit.tools)),
     }
     if shape == "function":
         properties = {**inputs, **{name: one for name, one in change.parameters.items() if name not in inputs}}
-        schema = {"type": "object", "properties": properties, "required": list(change.parameters)}
+        given = [name for name in inputs if runs.contexts and all(name in context for context in runs.contexts)]
+        required = [*given, *(name for name in change.parameters if name not in inputs)]
+        schema = {"type": "object", "properties": fitting(properties), "required": required}
         code = _returning(change.code, latest)
         code = f"const context = args;\n{code}" if inputs else code
-        return Draft(shape, {**shared, "code": code, "parameters": schema}, places=change.places)
+        returns = runs.returns if reach or habit.tools else named_members(runs.returns, latest.code)
+        promised = {"returns": returns} if returns else {}
+        return Draft(shape, {**shared, "code": code, "parameters": schema, **promised}, places=change.places)
     signal = "_".join(word.lower() for word in name_words(habit)[:MAX_WORDS])[:50].strip("_") or "habit"
     signal = signal if signal[0].isalpha() else f"habit_{signal}"
     return Draft(
@@ -218,8 +230,15 @@ def drafted(habit: Habit, wordings: Sequence[WordingRead], kind: Shape | None = 
     )
 
 
-def _inputs(latest: WordingRead) -> dict[str, dict[str, Any]] | None:
-    """The fields of the context that the code reads, of any type. None where they cannot be told."""
+def _budget(runs: RecordedRuns, *, is_reaching: bool) -> float:
+    """Twice what the dearest recorded run would cost, rounded up: quarantine tries inputs that cost more."""
+    if runs.energy is None:
+        return BUDGET_REACHING if is_reaching else BUDGET_ISOLATED
+    return next((step for step in BUDGETS if step >= 2 * runs.energy), BUDGETS[-1])
+
+
+def _inputs(latest: WordingRead, runs: RecordedRuns) -> dict[str, dict[str, Any]] | None:
+    """The fields of the context that the code reads, as they were seen. None where they cannot be told."""
     if "context" not in latest.names:
         return {}
     names = [
@@ -228,7 +247,8 @@ def _inputs(latest: WordingRead) -> dict[str, dict[str, Any]] | None:
         for two in ([""] if one else group.split(","))
     ]
     known = [name.strip() for name in dict.fromkeys(names) if name.strip().isidentifier()][:MAX_INPUTS]
-    return {name: {} for name in known} or None
+    seen = {name: [context[name] for context in runs.contexts if name in context] for name in known}
+    return {name: schema_of_seen(name, values) for name, values in seen.items()} or None
 
 
 def _shape(habit: Habit, latest: WordingRead, change: Replaced) -> Shape:

@@ -5,19 +5,26 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+from .draft_labels import INPUT, LIMIT
 from .draft_reading import MAX_TEXT
+from .draft_schemas import schema_of_place
 from .similarity import Parameter
 
 MAX_PARAMETERS = 8
 _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*", re.ASCII)
 _ADDRESS = re.compile(r"(?:https?:)?//[^/?#]*", re.IGNORECASE)
 _UNESCAPED = re.compile(r"(\\.)|`|\$\{", re.DOTALL)
-_TYPES = {"number": "number", "boolean": "boolean", "text": "string", "piece": "string"}
+_SCALARS = frozenset({"number", "boolean", "text", "piece"})
 _TEXTS = frozenset({"text", "piece"})
+# Numbers that code has for its own sake. Under no name they are no data, whatever other wordings have.
+_COMMON_NUMBERS = frozenset({"0", "1", "2", "10", "100", "1000"})
+Seen = Mapping[str, Any]
+"""What stood in a place: texts, the latest first, each with its value where it is data."""
+_HIDDEN = frozenset({"constructor", "prototype", "__proto__"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +35,16 @@ class LiteralPlace:
     end: int
     kind: str
     text: str
+    """Its beginning, without quotes."""
     label: str
+    value: Any = field(default=None, hash=False)
+    """Of data: its beginning, to tell its types."""
+    whole: str = ""
+    """As it is written, where `text` is not all of it."""
+
+    @property
+    def compared(self) -> str:
+        return self.whole or self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,18 +58,34 @@ class Replaced:
 
 def varying(
     latest: Sequence[LiteralPlace], others: Iterable[Sequence[LiteralPlace]], known: Iterable[Parameter]
-) -> dict[int, set[str]]:
+) -> Mapping[int, Seen]:
     """The places of the latest wording that differ in another one, by index, with all that stood there."""
-    found: dict[int, set[str]] = {}
+    found: dict[int, dict[str, Any]] = {}
     for other in others:
         for index, place in _pairs(latest, other):
-            if latest[index].text != place.text:
-                found.setdefault(index, {latest[index].text}).add(place.text)
+            if latest[index].compared != place.compared:
+                found.setdefault(index, {latest[index].text: latest[index].value})[place.text] = place.value
     for parameter in known:
         # What the habit itself knows, for wordings that are gone or too different.
-        same = [n for n, one in enumerate(latest) if one.text == parameter.values[0] and one.kind in _TYPES]
+        same = [n for n, one in enumerate(latest) if one.text == parameter.values[0] and one.kind in _SCALARS]
         if len(parameter.values) > 1 and len(same) == 1 and "${" not in parameter.values[0]:
-            found.setdefault(same[0], set()).update(parameter.values)
+            found.setdefault(same[0], {}).update(dict.fromkeys(parameter.values))
+    return found
+
+
+def only_here(latest: Sequence[LiteralPlace], others: Sequence[Sequence[LiteralPlace]]) -> Mapping[int, Seen]:
+    """The places whose value fewer than half of the other wordings have, wherever. That is what tells data from the
+    constants of an algorithm in code that is written in another style each time; code that reaches for something has
+    other constants in each style, such as a timeout, and is not to be read like this."""
+    known = [{one.compared for one in places} for places in others]
+    found: dict[int, dict[str, Any]] = {}
+    for index, place in enumerate(latest):
+        often = sum(place.compared in values for values in known)
+        is_named = bool(place.label) and not place.label.endswith((INPUT, LIMIT))
+        is_data = place.kind == "data" or is_named or place.text not in _COMMON_NUMBERS
+        if known and is_data and 2 * often < len(known):
+            alike = (one for places in others for one in places if one.label == place.label and _alike(place, one))
+            found[index] = {place.text: place.value, **{one.text: one.value for one in alike}}
     return found
 
 
@@ -77,7 +109,7 @@ def _alike(one: LiteralPlace, other: LiteralPlace) -> bool:
     return one.kind == other.kind or {one.kind, other.kind} <= _TEXTS
 
 
-def replaced(code: str, places: Sequence[LiteralPlace], found: dict[int, set[str]]) -> Replaced:
+def replaced(code: str, places: Sequence[LiteralPlace], found: Mapping[int, Seen]) -> Replaced:
     """The code with the places that varied replaced. Those of a host are left: it is part of what is approved."""
     data = code.encode()
     parameters: dict[str, dict[str, Any]] = {}
@@ -93,8 +125,10 @@ def replaced(code: str, places: Sequence[LiteralPlace], found: dict[int, set[str
         key = (label, frozenset(values))
         if key not in names and len(parameters) >= MAX_PARAMETERS:
             continue
-        name = names.setdefault(key, _free(label, parameters))
-        parameters.setdefault(name, _schema(place))
+        name = names.setdefault(key, _free(label or _unnamed(place), parameters))
+        if name not in parameters:
+            latest = place.text[len(before) : len(place.text) - len(after)]
+            parameters[name] = schema_of_place(place.kind, name, latest, {place.text: place.value, **values})
         where.setdefault(name, []).append([place.start, place.end])
         changes.append((place.start, place.end, _expression(place, before, after, name).encode()))
     for start, end, text in sorted(changes, reverse=True):
@@ -102,7 +136,7 @@ def replaced(code: str, places: Sequence[LiteralPlace], found: dict[int, set[str
     return Replaced(data.decode(errors="replace"), parameters, where)
 
 
-def _part(place: LiteralPlace, values: set[str]) -> tuple[str, str, str] | None:
+def _part(place: LiteralPlace, values: Seen) -> tuple[str, str, str] | None:
     """What stays before and after the part that varies, and its label. None if it cannot be told apart."""
     if place.kind not in _TEXTS:
         return "", "", place.label
@@ -132,19 +166,18 @@ def _common(texts: Sequence[str]) -> str:
 
 
 def _free(label: str, taken: Iterable[str]) -> str:
-    words = re.findall(r"[A-Za-z0-9]+", label)
+    words = re.findall(r"[A-Za-z0-9]+", label.lower() if label.isupper() else label)
     name = "".join([*words[:1], *(word[0].upper() + word[1:] for word in words[1:])])[:40]
-    name = name if _IDENTIFIER.fullmatch(name) else "value"
+    name = name if _IDENTIFIER.fullmatch(name) and label not in _HIDDEN else "value"
     free, number = name, 2
     while free in taken:
         free, number = f"{name}{number}", number + 1
     return free
 
 
-def _schema(place: LiteralPlace) -> dict[str, Any]:
-    if place.kind == "data":
-        return {"type": "array" if place.text.startswith("[") else "object"}
-    return {"type": _TYPES[place.kind], **({"maxLength": 1_000} if place.kind in _TEXTS else {})}
+def _unnamed(place: LiteralPlace) -> str:
+    """What a literal is called that is given to nothing with a name."""
+    return "items" if place.kind == "data" else "value"
 
 
 def _expression(place: LiteralPlace, before: str, after: str, name: str) -> str:
@@ -159,12 +192,15 @@ def _expression(place: LiteralPlace, before: str, after: str, name: str) -> str:
 
 def places_of(data: Any, code: str) -> list[LiteralPlace]:
     """Check what the reading process has found. Raises ValueError: it has parsed hostile code."""
-    size = len(code.encode())
+    source = code.encode()
     found, end_before = [], 0
-    for start, end, kind, text, label in data:
-        known = kind in {*_TYPES, "data"} and isinstance(text, str) and isinstance(label, str)
-        if not known or not (type(start) is int and type(end) is int and end_before <= start < end <= size):
+    for start, end, kind, text, label, value in data:
+        known = kind in {*_SCALARS, "data"} and isinstance(text, str) and isinstance(label, str)
+        if not known or not (type(start) is int and type(end) is int and end_before <= start < end <= len(source)):
             raise ValueError(f"not the places of literals: {json.dumps(str(kind))[:40]}")
-        found.append(LiteralPlace(start, end, kind, text, label))
+        whole = "".join(source[start:end].decode(errors="replace").split()) if kind == "data" else ""
+        if kind in _TEXTS and len(text) >= MAX_TEXT:
+            whole = source[start:end].decode(errors="replace")
+        found.append(LiteralPlace(start, end, kind, text, label, value, whole))
         end_before = end
     return found

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .draft_labels import SAID, callees_of, label_of, named
 from .fingerprint_nodes import FUNCTIONS, Node
 from .fingerprint_tree import tree_of
 
@@ -14,17 +15,19 @@ MAX_LITERALS = 200
 MAX_TEXT = 200
 MAX_NAMES = 300
 MAX_NAME = 60
+MAX_ITEMS = 20
+"""Items of an array that a parameter gets its type from."""
+MAX_DEPTH = 4
 
 _KINDS = {"string": "text", "number": "number", "true": "boolean", "false": "boolean", "string_fragment": "piece"}
 _DATA = frozenset({"array", "object"})
-_GIVING = frozenset({"variable_declarator", "pair", "assignment_expression", "assignment_pattern"})
 _CONSTANT = frozenset({"string", "number", "true", "false", "null"})
 _IDENTIFIERS = frozenset({"identifier", "shorthand_property_identifier", "shorthand_property_identifier_pattern"})
 
 
 def read(code: str) -> dict[str, Any] | None:
-    """Literals (start, end, kind, text, label; places in bytes), the names used, whether it returns at its top level,
-    and its last expression. None for code that is too large."""
+    """Literals (start, end, kind, text, label, and the value of data; places in bytes), the names used, whether it
+    returns at its top level, and its last expression. None for code that is too large."""
     source = code.encode(errors="replace")
     tree = tree_of(source)
     if tree is None:
@@ -44,12 +47,13 @@ def read(code: str) -> dict[str, Any] | None:
 class _Reading:
     def __init__(self, source: bytes) -> None:
         self._source = source
-        self.literals: list[tuple[int, int, str, str, str]] = []
+        self.literals: list[tuple[int, int, str, str, str, Any]] = []
         self.names: set[str] = set()
         self.returns = False
 
     def walk(self, root: Node) -> None:
         """In source order. A loop, because the depth is the author's."""
+        callees = callees_of(root, self._source)
         waiting: list[tuple[Node, str, bool]] = [(root, "", True)]
         while waiting:
             node, label, on_top = waiting.pop()
@@ -62,23 +66,52 @@ class _Reading:
                 continue
             if node.type in FUNCTIONS:
                 label, on_top = "", False
-            waiting.extend((kid, self._label(node, kid, label), on_top) for kid in reversed(node.kids) if _counts(kid))
-
-    def _label(self, node: Node, kid: Node, label: str) -> str:
-        if kid.field in ("value", "right") and node.type in _GIVING:
-            name = node.at.get("name") or node.at.get("key") or node.at.get("left")
-            if name is not None and name.type in (*_IDENTIFIERS, "property_identifier", "string"):
-                return self._text(name, MAX_NAME).strip("\"'")
-        return label
+            given = named(node, callees, self._source)
+            waiting.extend(
+                (kid, label_of(node, kid, label, given, self._source), on_top)
+                for kid in reversed(node.kids)
+                if _counts(kid)
+            )
 
     def _keep(self, node: Node, kind: str, label: str) -> None:
-        if len(self.literals) < MAX_LITERALS:
+        if len(self.literals) < MAX_LITERALS and label != SAID:
             start, end = (node.start + 1, node.end - 1) if kind == "text" else (node.start, node.end)
             text = self._source[start : min(end, start + 4 * MAX_TEXT)].decode(errors="replace")[:MAX_TEXT]
-            self.literals.append((node.start, node.end, kind, text, label))
+            value = self._value(node, 0) if kind == "data" else None
+            self.literals.append((node.start, node.end, kind, text, label[:MAX_NAME], value))
+
+    def _value(self, node: Node, depth: int) -> Any:
+        """The beginning of a constant value: enough to tell its types."""
+        match node.type:
+            case "array":
+                return [self._value(kid, depth + 1) for kid in node.kids[:MAX_ITEMS] if depth < MAX_DEPTH]
+            case "object":
+                kids = node.kids[:MAX_ITEMS] if depth < MAX_DEPTH else []
+                pairs = [(kid.at.get("key"), kid.at.get("value")) for kid in kids if kid.type == "pair"]
+                return {
+                    self._text(key, MAX_NAME).strip("\"'"): self._value(value, depth + 1)
+                    for key, value in pairs
+                    if key is not None and value is not None
+                }
+            case "true" | "false":
+                return node.type == "true"
+            case "string":
+                return self._source[node.start + 1 : min(node.end - 1, node.start + MAX_NAME)].decode(errors="replace")
+            case "number" | "unary_expression":
+                return _number(self._text(node, MAX_NAME))
+            case _:
+                return None
 
     def _text(self, node: Node, most: int) -> str:
         return self._source[node.start : min(node.end, node.start + most)].decode(errors="replace")
+
+
+def _number(text: str) -> float:
+    try:
+        number = float(text.replace("_", "").replace(" ", ""))
+    except ValueError:
+        return 0.5
+    return number if abs(number) < 1e300 else 0.5
 
 
 def _counts(kid: Node) -> bool:

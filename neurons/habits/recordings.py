@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
-from sandbox import Exchange, JsonLimits, bounded_json
+from sandbox import Exchange, JsonLimits, Work, bounded_json
 
 from ..contracts import DAY_S, HabitSettings, Json, Recording, Storage, ToolExchange
 from .secret_texts import without_keys, without_secret_values, without_secrets
@@ -94,6 +94,9 @@ def _entries(data: Json | None) -> list[Json]:
         return []
 
 
+_WORK = ("cpu_ms", "fetches", "fetched_bytes", "tool_calls")
+
+
 def _fitting(recording: Recording, max_bytes: int) -> Json:
     """The recording as JSON of at most `max_bytes`. Parts are added in order (context, code, tool calls, exchanges);
     those that do not fit are left out and counted."""
@@ -106,6 +109,8 @@ def _fitting(recording: Recording, max_bytes: int) -> Json:
         "toolCalls": [],
         "exchanges": [],
         "leftOut": 0,
+        "returns": recording.returns,
+        "work": None if recording.work is None else {name: getattr(recording.work, name) for name in _WORK},
     }
     room = max_bytes - len(to_json(data))
     for place, part in _parts(recording):
@@ -188,6 +193,20 @@ def _json(part: Any, room: int) -> bytes | None:
         return None
 
 
+def _schema(found: Any) -> Json | None:
+    return found if isinstance(found, dict) else None
+
+
+def _work(found: Any) -> Work | None:
+    """What a run took; None in documents that were written before it was kept. Raises TypeError and ValueError."""
+    if found is None:
+        return None
+    numbers = {name: found[name] for name in _WORK}
+    if not all(isinstance(number, int | float) and 0 <= number < 1e12 for number in numbers.values()):
+        raise ValueError("not the work of a run")
+    return Work(**numbers)
+
+
 def _recording(data: Json) -> Recording | None:
     """Parse a document; None if it is not a recording: another version or a person may have written it."""
     try:
@@ -201,6 +220,8 @@ def _recording(data: Json) -> Recording | None:
                 ToolExchange(str(one["name"]), dict(one["arguments"]), one["result"], one["error"])
                 for one in data["toolCalls"]
             ),
+            returns=_schema(data.get("returns")),
+            work=_work(data.get("work")),
         )
     except (KeyError, TypeError, ValueError, ValidationError):
         return None

@@ -22,7 +22,18 @@ _TYPES = frozenset({"string", "number", "integer", "boolean", "array", "object",
 # No references and no patterns: what a schema costs to check must follow from its size.
 _WORDS = frozenset(
     {
-        *("type", "properties", "required", "additionalProperties", "items", "anyOf", "enum", "const", "default"),
+        *(
+            "type",
+            "properties",
+            "required",
+            "additionalProperties",
+            "items",
+            "anyOf",
+            "enum",
+            "const",
+            "default",
+            "examples",
+        ),
         *("title", "description", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"),
     }
 )

@@ -78,7 +78,9 @@ def _object(schema: Mapping[str, Any], turn: int, depth: int = 0) -> Arguments:
 
 def _value(schema: Mapping[str, Any], name: str, number: int, depth: int) -> Any:
     """A usual value of such a parameter: what the schema says of it, or a guess."""
-    said = [schema[key] for key in ("default", "const") if key in schema] or schema.get("enum")
+    said = (
+        [schema[key] for key in ("default", "const") if key in schema] or schema.get("enum") or schema.get("examples")
+    )
     if said:
         return said[number % len(said)]
     if choices := schema.get("anyOf"):

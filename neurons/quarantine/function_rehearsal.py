@@ -41,6 +41,7 @@ _NO_RESULT = (
     "usual arguments are made"
 )
 _LEAKS = "answered the same arguments differently the second time: keep nothing from one call to the next"
+_UNPROMISED = "returns what it does not promise for"
 _NARROW = "Do less, or allow less in its parameters, with minimum, maximum, maxLength or maxItems"
 
 
@@ -155,7 +156,8 @@ class _Tried:
                             break
                         energy = min(energy, self._note(group, await call_function(resident, arguments)))
                     group.energy = max(group.energy, energy)
-                    group.problems += self._judged(group, arguments, answer, energy)
+                    is_answered = not (missed.requests or missed.tools)
+                    group.problems += self._judged(group, arguments, answer, energy, is_answered=is_answered)
                     if answer.is_fault:
                         self.has_fault = True
                         break
@@ -195,7 +197,9 @@ class _Tried:
         group.ms += work.ms
         return cost_of(work, 1, self._settings.cost)
 
-    def _judged(self, group: _Group, arguments: Arguments, answer: FunctionAnswer, energy: float) -> Iterator[str]:
+    def _judged(
+        self, group: _Group, arguments: Arguments, answer: FunctionAnswer, energy: float, *, is_answered: bool
+    ) -> Iterator[str]:
         shown = f"the arguments {plain(to_json(arguments).decode(), _MAX_SHOWN)}"
         if answer.error is not None:
             said = plain(answer.error.message, _MAX_SAID)
@@ -208,10 +212,11 @@ class _Tried:
         else:
             group.results.append((arguments, answer.result))
             problem = result_problem(self._neuron, answer.result)
-            if problem is not None and (group.may_give or answer.result is not None):
+            if problem is not None and group.may_give and is_answered:
                 yield f"returned what it does not promise for {shown}: {plain(problem, _MAX_SAID)}"
-            elif problem is not None:
-                self.findings.append(f"returns null for {shown}, which it does not promise")
+            elif problem is not None and not any(_UNPROMISED in finding for finding in self.findings):
+                # Its caller gets an error then, as when it throws.
+                self.findings.append(f"{_UNPROMISED} {shown}: {plain(problem, _MAX_SAID)}")
         if energy > self._neuron.energy_budget:
             yield (
                 f"a call with {shown} cost {energy:.4f} of energy, and the budget is {self._neuron.energy_budget:g}. "

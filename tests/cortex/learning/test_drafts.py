@@ -36,7 +36,10 @@ async def test_a_habit_alone_is_proposed_with_its_draft_and_a_draft_can_be_shown
         assert "Proposed:" in await turn.call(CONSOLIDATE, {"habit": habit})
         [neuron] = cortex.learning.store.load_all()
     assert (neuron.kind, neuron.code, neuron.metadata.habit) == ("function", code, habit)
-    assert list(neuron.parameters["properties"]) == ["wanted"]
+    wanted = neuron.parameters["properties"]["wanted"]
+    assert (wanted["type"], wanted["examples"]) == ("string", ["item 2"])
+    assert neuron.returns == {"type": "number"}
+    assert neuron.energy_budget == 0.02
     assert neuron.metadata.purpose == "what comes later"
 
 

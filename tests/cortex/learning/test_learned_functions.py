@@ -52,6 +52,15 @@ def cortex_at(home: Path, toolbox: Toolbox | None = None, **sections: Any) -> Mo
     return MotorCortex(settings, toolbox=toolbox)
 
 
+async def test_no_example_of_one_conversation_is_told_in_another(tmp_path):
+    examples = schema(p={"type": "number", "examples": [4711]})
+    async with cortex_at(tmp_path) as cortex:
+        await learn(cortex, code="return args.p", parameters=examples)
+        [tool] = cortex._living.functions.tools()
+        assert tool.declaration.input_schema["properties"] == {"p": {"type": "number"}}
+        assert await cortex.call_function("compoundInterest", {"p": 1}) == 1
+
+
 async def learn(cortex: MotorCortex, name: str = "CompoundInterest", code: str = COMPOUND, **changes: Any) -> Neuron:
     """As the owner approved it, without quarantine."""
     given = {

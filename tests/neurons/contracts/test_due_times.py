@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given, strategies as st
 
-from neurons.contracts import Schedule, due_between, next_due, schedule_of
+from neurons.contracts import Schedule, due_between, due_times, next_due, schedule_of
 
 MINUTE = 60.0
 # Two changes of the clock in each direction, of an hour and of half an hour, at midnight and later; zones without any.
@@ -87,6 +87,34 @@ def test_what_was_missed_is_counted_and_due_once():
 def test_a_hundred_years_of_missed_spans_are_counted_at_once_and_bounded():
     due = due_between(schedule_of("every 10s"), 0.0, 3.2e9, 0.0)
     assert (due.at, due.missed) == (3.2e9, 10_000)
+
+
+@pytest.mark.parametrize(("text", "days"), [("at 09:00 UTC", 7), ("at 09:00 mon,fri Europe/Berlin", 2)])
+def test_decades_of_a_wrong_clock_are_counted_in_a_few_steps(text, days, monkeypatch):
+    schedule, steps = schedule_of(text), []
+    plain = due_times._moment
+    monkeypatch.setattr(due_times, "_moment", lambda *given: steps.append(1) or plain(*given))
+    after, until = (datetime(year, 1, 4, 12, tzinfo=UTC).timestamp() for year in (1970, 1995))
+    due = due_between(schedule, after, until, 0)
+    weeks = (datetime(1995, 1, 4) - datetime(1970, 1, 4)).days // 7
+    assert abs(due.missed + 1 - weeks * days) <= days
+    assert until - due.at < 7 * 86_400
+    assert due_between(schedule, 0, 4e9, 0).missed <= 10_000
+    assert next_due(schedule, until, 0) > until
+    assert len(steps) < 100
+
+
+@given(
+    st.sampled_from(["at 02:30 Europe/Berlin", "at 09:00 sat America/New_York", "at 00:00 mon-wed Pacific/Apia"]),
+    st.floats(1.3e9, 1.4e9),
+    st.floats(0, 2e7),
+)
+def test_what_is_counted_is_what_one_finds_step_by_step(text, after, span):
+    schedule, found, at = schedule_of(text), [], after
+    while (at := next_due(schedule, at, 0)) <= after + span:
+        found.append(at)
+    due = due_between(schedule, after, after + span, 0)
+    assert (due.at, due.missed) == (found[-1], len(found) - 1) if found else due is None
 
 
 def test_once_is_due_once_and_never_when_it_lies_before_the_beginning():

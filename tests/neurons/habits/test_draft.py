@@ -6,7 +6,19 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from neurons import DraftReader, Habit, NeuronSettings, Proposal, drafted, name_of, rehearse
+from neurons import (
+    DraftReader,
+    Habit,
+    NeuronSettings,
+    Proposal,
+    RecordedRuns,
+    Recording,
+    drafted,
+    name_of,
+    recorded_runs,
+    rehearse,
+    schema_of_value,
+)
 from neurons.habits.draft import WordingRead, wording_of
 from neurons.habits.draft_literals import MAX_PARAMETERS, LiteralPlace, replaced
 from neurons.habits.draft_reading import read
@@ -14,7 +26,7 @@ from neurons.habits.draft_times import suggested
 from neurons.habits.fingerprint import fingerprint
 from neurons.habits.similarity import parameters
 from neurons.pipeline.decisions import proposed
-from sandbox import DenoRuntime, Guard
+from sandbox import DenoRuntime, ExecutionRequest, Guard, Work
 from tests.conftest import small
 from tests.neurons.learning_corpus import families, mild_families
 
@@ -55,9 +67,18 @@ def habit_of(*codes: str, purpose: str = "", **facts: object) -> Habit:
     )
 
 
-def draft_of(*codes: str, kind=None, **facts: object):
+def draft_of(*codes: str, kind=None, runs: RecordedRuns | None = None, **facts: object):
     habit = habit_of(*codes, **facts)
-    return drafted(habit, [reading(code) for code in habit.codes], kind)
+    return drafted(habit, [reading(code) for code in habit.codes], kind, runs or RecordedRuns())
+
+
+def run(context: object = None, result: object = None, **work: float) -> Recording:
+    """A recorded run with this input and result."""
+    return Recording("a" * 64, 1.0, context, returns=schema_of_value(result), work=Work(**work) if work else None)
+
+
+def runs_of(*recordings: Recording) -> RecordedRuns:
+    return recorded_runs(recordings, NeuronSettings().cost)
 
 
 def function_of(*codes: str) -> tuple[str, list[str]]:
@@ -108,6 +129,136 @@ def test_a_parameter_has_the_type_of_its_literal():
     }
     assert schema["required"] == ["a", "b", "c"]
     assert draft.places["a"] == [[10, 11]]
+
+
+@pytest.mark.parametrize(
+    ("codes", "schemas"),
+    [
+        (("const city = 'Rome'; return f(city)", "const city = 'Bern'; return f(city)"),
+         {"city": {"type": "string", "maxLength": 1_000, "examples": ["Bern"]}}),
+        (("return f({ days: 3 })", "return f({ days: 4 })"), {"days": {"type": "integer", "examples": [4]}}),
+        (("return f({ days: 3 })", "return f({ days: 4.5 })"), {"days": {"type": "number", "examples": [4.5]}}),
+        (("return f({ price: 100 })", "return f({ price: 250 })"), {"price": {"type": "number", "examples": [250]}}),
+        (("const isNew = true; return f(isNew)", "const isNew = false; return f(isNew)"),
+         {"isNew": {"type": "boolean", "examples": [False]}}),
+        (("const names = ['a']; return f(names)", "const names = ['b', 'c']; return f(names)"),
+         {"names": {"type": "array", "items": {"type": "string"}, "examples": [["b", "c"]]}}),
+        (("const rows = [{ a: 1, b: 2 }]; return f(rows)", "const rows = [{ a: 3 }, { a: 4 }]; return f(rows)"),
+         {"rows": {"type": "array", "examples": [[{"a": 3}, {"a": 4}]], "items": {
+             "type": "object", "properties": {"a": {"type": "number"}, "b": {"type": "number"}}, "required": ["a"]}}}),
+        (("return f([1, null])", "return f([null, null, 2])"),
+         {"items": {"type": "array", "items": {"type": ["number", "null"]}, "examples": [[None, None, 2]]}}),
+    ],
+)  # fmt: skip
+def test_a_parameter_has_the_type_and_the_latest_value_of_what_was_seen(codes, schemas):
+    assert draft_of(*codes).arguments["parameters"]["properties"] == schemas
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        ("const TAX_RATE = @; return f(TAX_RATE)", "taxRate"),
+        ("function g(amount) { return amount * 2 } return g(@)", "amount"),
+        ("const g = (a, b) => a * b; return g(7, @)", "b"),
+        ("class Car { constructor(used) { this.used = used } } return new Car(@).used", "used"),
+        ("const among = (n) => (bill) => bill / n; return among(3)(@)", "bill"),
+        ("const total = @ * 7; return total", "totalInput"),
+        ("return rows.filter((row) => row.price > @)", "priceLimit"),
+        ("config.rate = @; return f(config)", "rate"),
+        ("const constructor = @; return f(constructor)", "value"),
+    ],
+)
+def test_a_parameter_is_named_after_what_its_literal_is_given_to(code, name):
+    _, names = function_of(code.replace("@", "31"), code.replace("@", "47"))
+    assert names == [name]
+
+
+def test_a_difference_behind_the_beginning_of_a_long_array_is_seen():
+    rows = ", ".join(map(str, range(400)))
+    assert function_of(
+        f"const rows = [{rows}, 1]; return rows.at(-1)", f"const rows = [{rows}, 2]; return rows.at(-1)"
+    )[1] == ["rows"]
+
+
+@pytest.mark.parametrize("family", [one for one in families("tuned") if one.kind == "pure"], ids=lambda one: one.name)
+def test_a_pure_script_in_other_styles_has_parameters_whichever_wording_is_the_latest(family):
+    codes = [script.code for script in family.scripts]
+    for turn in range(len(codes)):
+        draft = draft_of(*codes[turn:], *codes[:turn], kind="function")
+        assert draft is None or draft.parameters, draft.arguments["code"]
+    assert draft_of(*codes, kind="function") is not None
+
+
+def test_what_is_only_said_is_no_parameter():
+    codes = [
+        f"const n = {n}; if (n < 0) throw new Error('no {n}'); console.log('for {n}'); return n" for n in (31, 47, 58)
+    ]
+    assert function_of(*codes)[1] == ["n"]
+
+
+def test_a_function_promises_what_all_recorded_runs_returned():
+    code = "const { a } = context; return { a }"
+    assert draft_of(code, runs=runs_of(run({"a": 1}, {"a": 1}), run({"a": 2}, {"a": 2}))).arguments["returns"] == {
+        "type": "object",
+        "properties": {"a": {"type": "number"}},
+        "required": ["a"],
+    }
+    for runs in (runs_of(run({}, 1)), runs_of(run({}, 1), run({}, "x")), runs_of()):
+        assert "returns" not in draft_of(code, runs=runs).arguments
+
+
+def test_pure_code_promises_no_member_whose_name_comes_of_its_input():
+    counted = [run({"text": "the cat"}, {"total": 2, "by": {"the": 1, "cat": 1}})] * 2
+    code = "const by = {}; for (const w of context.text.split(' ')) by[w] = 1; return { total: 2, by }"
+    assert draft_of(code, runs=runs_of(*counted)).arguments["returns"] == {
+        "type": "object",
+        "properties": {"total": {"type": "number"}, "by": {"type": "object"}},
+        "required": ["total", "by"],
+    }
+
+
+def test_what_is_read_of_the_context_has_the_types_of_the_recorded_contexts():
+    code = "const { rate, years = 3 } = context; return rate * years"
+    runs = runs_of(run({"rate": 2.5, "years": 4}), run({"rate": 1}))
+    assert draft_of(code, runs=runs).arguments["parameters"] == {
+        "type": "object",
+        "properties": {
+            "rate": {"type": "number", "examples": [2.5]},
+            "years": {"type": "integer", "examples": [4]},
+        },
+        "required": ["rate"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("recordings", "budget"),
+    [
+        ([], 0.05),
+        ([run(cpu_ms=1.0)], 0.02),
+        ([run(fetches=12), run(fetches=2)], 0.05),
+        ([run(fetches=60, fetched_bytes=2**20)], 0.5),
+        ([run(cpu_ms=1e6)], 1.0),
+    ],
+)
+@pytest.mark.parametrize("kind", ["function", "neuron"])
+def test_the_budget_is_twice_what_the_dearest_recorded_run_would_cost(recordings, budget, kind):
+    code = "return (await fetch('https://a.example/price')).json()"
+    assert draft_of(code, kind=kind, runs=runs_of(*recordings)).arguments["energyBudget"] == budget
+
+
+def test_a_schema_that_would_be_too_large_for_a_proposal_loses_its_examples():
+    codes = ["".join(f"const v{n} = '{turn}{'x' * 190}';" for n in range(8)) + "return f(v1)" for turn in (1, 2)]
+    properties = draft_of(*codes).arguments["parameters"]["properties"]
+    assert len(properties) == MAX_PARAMETERS
+    assert all(one["type"] == "string" or "examples" in one for one in properties.values())
+    many = [
+        "".join(f"const v{n} = [{', '.join(f'{{ k{m}{n}: {turn} }}' for m in range(20))}];" for n in range(8))
+        + "return f(v1)"
+        for turn in (1, 2)
+    ]
+    Proposal.of(
+        {"name": "Any", "purpose": "any", **{k: v for k, v in draft_of(*many).arguments.items() if k != "habit"}}
+    )
 
 
 def test_what_the_code_reads_of_the_context_is_what_a_function_is_called_with():
@@ -207,10 +358,15 @@ def test_no_draft_has_more_parameters_than_a_person_can_read():
     "found",
     [
         {},
-        {"literals": [[0, 99, "text", "x", ""]], "names": [], "returns": True, "last": None},
-        {"literals": [[2, 1, "text", "x", ""]], "names": [], "returns": True, "last": None},
-        {"literals": [[0, 2, "code", "x", ""]], "names": [], "returns": True, "last": None},
-        {"literals": [[0, 2, "text", "x", ""], [1, 2, "text", "x", ""]], "names": [], "returns": True, "last": None},
+        {"literals": [[0, 99, "text", "x", "", None]], "names": [], "returns": True, "last": None},
+        {"literals": [[2, 1, "text", "x", "", None]], "names": [], "returns": True, "last": None},
+        {"literals": [[0, 2, "code", "x", "", None]], "names": [], "returns": True, "last": None},
+        {
+            "literals": [[0, 2, "text", "x", "", None], [1, 2, "text", "x", "", None]],
+            "names": [],
+            "returns": True,
+            "last": None,
+        },
         {"literals": [], "names": [3], "returns": True, "last": None},
         {"literals": [], "names": [], "returns": True, "last": 50},
     ],
@@ -253,10 +409,33 @@ async def test_drafts_of_ordinary_habits_pass_quarantine_as_they_stand():
     assert passed >= 0.8 * len(chosen), problems
 
 
+@pytest.mark.deno
+async def test_drafts_of_pure_habits_pass_quarantine_as_functions_with_their_results():
+    passed, problems = 0, []
+    chosen = [one for one in [*families("tuned"), *mild_families("tuned")] if one.kind == "pure"][::2]
+    async with DenoRuntime(small()) as runtime, Guard() as guard:
+        for family in chosen:
+            habit = habit_of(*[script.code for script in family.scripts], purpose=family.scripts[-1].purpose)
+            outcomes = [
+                await runtime.execute(ExecutionRequest(code=code, context=family.context or {})) for code in habit.codes
+            ]
+            recordings = [run(family.context, one.result, cpu_ms=one.metrics.cpu_ms) for one in outcomes if one.ok]
+            draft = drafted(habit, [reading(code) for code in habit.codes], "function", runs_of(*recordings))
+            if draft is None:
+                problems.append((family.name, "no draft"))
+                continue
+            given = {key: value for key, value in draft.named(name_of(habit)).arguments.items() if key != "habit"}
+            neuron = proposed(Proposal.of(given), "draft", habit=None, found=None, now=1.0)
+            report = await rehearse(neuron, runtime, NeuronSettings(), guard=guard, recordings=recordings)
+            passed += report.passed
+            problems += [(family.name, problem) for problem in report.problems]
+    assert passed >= 0.9 * len(chosen), problems
+
+
 def with_a_hole(text: str) -> str:
     """`f("…")` with what follows `a=` as a parameter."""
     place = LiteralPlace(2, 4 + len(text), "text", text[:200], "url")
-    return replaced(f'f("{text}")', [place], {0: {place.text, place.text.replace("a=1", "a=2")}}).code
+    return replaced(f'f("{text}")', [place], {0: dict.fromkeys([place.text, place.text.replace("a=1", "a=2")])}).code
 
 
 @pytest.mark.parametrize(
