@@ -101,7 +101,7 @@ if TYPE_CHECKING:
     from .pipeline.pipeline import Pipeline as Pipeline
     from .pipeline.proposal import Proposal as Proposal, name_problem as name_problem
     from .pipeline.store import NeuronStore as NeuronStore
-    from .pipeline.trial import Progress as Progress, progress as progress
+    from .pipeline.trial import Progress as Progress, progress as progress, rests_until as rests_until
     from .quarantine.nightly import Nightly as Nightly
     from .quarantine.quarantine import rehearse as rehearse
     from .quarantine.queue import Candidates as Candidates
@@ -155,7 +155,7 @@ else:
             "pipeline.pipeline": "Pipeline",
             "pipeline.proposal": "Proposal name_problem",
             "pipeline.store": "NeuronStore",
-            "pipeline.trial": "Progress progress",
+            "pipeline.trial": "Progress progress rests_until",
             "quarantine.nightly": "Nightly",
             "quarantine.quarantine": "rehearse",
             "quarantine.queue": "Candidates",

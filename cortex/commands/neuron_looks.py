@@ -25,6 +25,7 @@ from neurons import (
     NoSuchNeuron,
     On,
     Status,
+    rests_until,
     why_not_awake,
 )
 
@@ -170,7 +171,8 @@ class _Look:
 
     def _facts(self, neuron: Neuron, layer: Layer | None, *, in_full: bool = False) -> dict[str, Any]:
         nerve = layer.nerve(neuron.id) if layer is not None else None
-        life = life_facts(neuron, self._around(), self._now)
+        until = rests_until(neuron, self._now, self._settings.neurons.trial)
+        life = {"restsUntil": until, **life_facts(neuron, self._around(), self._now)}
         return facts_of(neuron, self._now, self._switch.state(neuron.id), nerve, life, in_full=in_full)
 
     def _seen(self, neuron: Neuron, layer: Layer | None) -> str:
@@ -180,6 +182,9 @@ class _Look:
             return f"KILLED: {on.reason}" if on.neuron else ""
         if neuron.is_awake and self._key is not None and (reason := why_not_awake(neuron, self._key)):
             return f"DOES NOT RUN: {reason}"
+        until = rests_until(neuron, self._now, self._settings.neurons.trial)
+        if neuron.is_awake and until is not None:
+            return f"rests until {local_time(until)}: too many calls hung, crashed or cost more than its budget"
         nerve = layer.nerve(neuron.id) if layer is not None else None
         return str(nerve) if nerve is not None else ""
 

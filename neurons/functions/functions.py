@@ -8,6 +8,7 @@ used is paid for by a task of its own.
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
@@ -22,6 +23,7 @@ from sandbox import ErrorType, SandboxUnavailable, Tier, ToolError, Work
 
 from ..autonomic import identity
 from ..contracts import NeuronError, NotYet, program_of
+from ..pipeline import rests_until
 from .calling import FunctionAnswer, call_function, result_problem
 from .function_accounts import FunctionAccounts
 from .resident_function import ResidentFunction
@@ -74,6 +76,7 @@ class Functions:
         self._tools = tools
         self._network = network
         self._is_killed = is_killed
+        self._now = now
         self._accounts = FunctionAccounts(pipeline, energy, settings, skills=skills, now=now)
         self._known: tuple[Neuron, ...] = ()
         self._by_name: dict[str, Neuron] = {}
@@ -183,6 +186,13 @@ class Functions:
         """Raise ToolError while the function may not run."""
         if self._is_killed(neuron.id):
             raise ToolError(f'Function "{neuron.function_name}" is stopped by the kill switch', code="denied")
+        now = self._now()
+        if (until := rests_until(neuron, now, self._settings.trial)) is not None:
+            message = (
+                f'Function "{neuron.function_name}" rests for {math.ceil((until - now) / 60)} min: too many of its '
+                "calls within an hour hung, crashed or cost more than its budget. Call it with less"
+            )
+            raise ToolError(message, code="unavailable", retryable=True)
         left = self._accounts.left()
         if left is None:
             why = self._accounts.energy.trouble or "the level of energy is not known"
@@ -254,7 +264,7 @@ class Functions:
             return await call_function(await one.resident(), arguments)
 
     async def _settle_fault(self, neuron: Neuron) -> None:
-        """Write it now: one fault too many disables the function before its caller can go on."""
+        """Write it now: after one fault too many the function rests before its caller can go on."""
         if not self._is_killed(neuron.id):
             await self.look()
 
@@ -296,8 +306,9 @@ class Functions:
         identities = {neuron.id: identity(neuron) for neuron in functions}
         if identities != {neuron.id: identity(neuron) for neuron in self._known}:
             self._known = functions
-            # The first of two of one name is the older one: a later one does not take its place.
-            self._by_name = {neuron.function_name: neuron for neuron in reversed(functions)}
+        # With what was counted lately. The first of two of one name is the older one: a later one does not take its
+        # place.
+        self._by_name = {neuron.function_name: neuron for neuron in reversed(functions)}
         for one in list(self._open.values()):
             if identities.get(one.neuron.id) != one.identity:
                 one.end()

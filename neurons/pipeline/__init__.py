@@ -12,7 +12,19 @@ if TYPE_CHECKING:
     from .pipeline import Pipeline
     from .proposal import Proposal
     from .store import NeuronStore
-    from .trial import Delivered, Failed, Going, Passed, Progress, Verdict, noted, progress, verdict, within_limit
+    from .trial import (
+        Delivered,
+        Failed,
+        Going,
+        Passed,
+        Progress,
+        Verdict,
+        noted,
+        progress,
+        rests_until,
+        verdict,
+        within_limit,
+    )
 else:
     __all__, __getattr__ = lazy_door(
         __name__,
@@ -24,6 +36,6 @@ else:
             "pipeline": "Pipeline",
             "proposal": "Proposal",
             "store": "NeuronStore",
-            "trial": "Delivered Failed Going Passed Progress Verdict noted progress verdict within_limit",
+            "trial": "Delivered Failed Going Passed Progress Verdict noted progress rests_until verdict within_limit",
         },
     )

@@ -92,18 +92,32 @@ def noted(neuron: Neuron, delivered: Delivered) -> Neuron:
 
 
 def verdict(neuron: Neuron, now: float, settings: TrialSettings) -> Verdict:
-    """The verdict from the counts so far. An active neuron goes on or fails."""
+    """The verdict from the counts so far. An active neuron goes on or fails. A function rests in place of failing: who
+    calls it chooses the arguments, and could have it disabled by those."""
     if not neuron.is_awake:
         return Going()
     reason = _too_much(neuron, settings)
     if reason is not None:
-        return Failed(reason)
+        return Going() if neuron.is_function else Failed(reason)
     trial = neuron.trial
     if neuron.status is not Status.TRIAL or trial is None:
         return Going()
     left = progress(neuron, now)
     is_over = left.hours_left <= 0 and left.signals_left == 0 and left.spread_left == 0
     return Passed() if is_over else Going()
+
+
+def rests_until(neuron: Neuron, now: float, settings: TrialSettings) -> float | None:
+    """Until when a function is not called, because too many of its calls within an hour cost its process or its budget;
+    None if it may be called."""
+    if not neuron.is_function:
+        return None
+    limits = (settings.max_errors, settings.max_over_budget, settings.max_restarts_per_hour)
+    entries = sorted(entry for entry in neuron.watch.hour if abs(now - entry[0]) < HOUR_S)
+    until = None
+    while any(sum(column) > limit for column, limit in zip([*zip(*entries, strict=True)][1:], limits, strict=False)):
+        until = entries.pop(0)[0] + HOUR_S
+    return until
 
 
 def progress(neuron: Neuron, now: float) -> Progress:

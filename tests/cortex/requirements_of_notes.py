@@ -56,9 +56,14 @@ REQUIREMENTS = (
     Requirement(
         "NOTE-DRAFT",
         "015",
-        "A habit comes with a ready draft: code, parameters that varied, reach, schedule; its id alone proposes it, and a "
-        "note about it holds no value of the user's",
-        ("tests/neurons/habits/test_draft.py::", "tests/cortex/learning/test_drafts.py::"),
+        "A habit comes with a ready draft: code, parameters that varied with the types that were seen, the result that its "
+        "runs gave, a budget by what they cost, reach, schedule; its id alone proposes it, and a note about it holds no "
+        "value of the user's",
+        (
+            "tests/neurons/habits/test_draft.py::",
+            "tests/neurons/habits/test_value_schemas.py::",
+            "tests/cortex/learning/test_drafts.py::",
+        ),
     ),
     Requirement(
         "NOTE-OUTCOME",

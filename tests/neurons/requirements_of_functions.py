@@ -18,8 +18,8 @@ REQUIREMENTS = (
         "015",
         "Any process on a home calls the functions that the owner approved: verified, refused within about a second once "
         "they are disabled, at once by the kill switch and below the floor of the energy; counted, paid from the one "
-        "reserve, disabled when they cost their process or their budget too often; in few processes, which idle ones give "
-        "back",
+        "reserve; one whose calls cost its process or its budget too often rests for up to an hour, and no arguments can "
+        "disable it; in few processes, which idle ones give back",
         ("tests/neurons/functions/test_functions.py::",),
     ),
     Requirement(

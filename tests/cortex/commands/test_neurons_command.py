@@ -802,6 +802,17 @@ def test_each_one_says_what_it_was_good_for(shell):
     assert facts[function.id]["calledAs"] == "tools.learned.compoundInterest"
 
 
+def test_a_function_that_rests_says_until_when(shell):
+    function = shell.agent.in_trial(
+        name="CompoundInterest", kind="function", inputSignals=[], outputSignals=[], parameters={"type": "object"}
+    )
+    assert "rests until" not in shell("list").out
+    assert shell("list", "--json").json[0]["restsUntil"] is None
+    shell.agent.deliver(function.id, Delivered(at=time.time(), signals=9, errors=9))
+    assert "rests until" in shell("list").out
+    assert shell("list", "--json").json[0]["restsUntil"] == pytest.approx(time.time() + 3_600, abs=120)
+
+
 def test_the_energy_of_a_day_is_measured_once_an_hour_has_passed(shell):
     watch = shell.agent.in_trial(name="Watch")
     shell.agent.clock.at -= 12 * 3600

@@ -96,7 +96,7 @@ def test_decades_of_a_wrong_clock_are_counted_in_a_few_steps(text, days, monkeyp
     monkeypatch.setattr(due_times, "_moment", lambda *given: steps.append(1) or plain(*given))
     after, until = (datetime(year, 1, 4, 12, tzinfo=UTC).timestamp() for year in (1970, 1995))
     due = due_between(schedule, after, until, 0)
-    weeks = (datetime(1995, 1, 4) - datetime(1970, 1, 4)).days // 7
+    weeks = int((until - after) // (7 * 86_400))
     assert abs(due.missed + 1 - weeks * days) <= days
     assert until - due.at < 7 * 86_400
     assert due_between(schedule, 0, 4e9, 0).missed <= 10_000

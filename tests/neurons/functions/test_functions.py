@@ -218,29 +218,57 @@ async def test_errors_that_the_code_throws_are_answers_and_never_disable_it():
     assert "no rate below zero" in document.trial.counters.last_error
 
 
-async def test_calls_that_cost_the_process_disable_it_with_the_reason():
+async def test_a_function_rests_when_calls_cost_its_process_too_often_and_is_never_disabled_by_them():
+    """Who calls it chooses the arguments: hostile code could have it disabled."""
+    hung = []
+
     def hangs(signal, state, emit):
-        raise TimeoutError("It did not end within 1000 ms")
+        if signal["args"]["p"] < 0:
+            hung.append(1)
+            raise TimeoutError("It did not end within 1000 ms")
+        emit("result", 1)
 
     home = Home(hangs, trial={"max_errors": 5})
     neuron = home.function()
     async with home.open() as functions:
-        assert [(await refusal(functions)).code for _ in range(6)] == ["timeout"] * 6
-        assert (await refusal(functions)).code == "not_found"
+        assert [(await refusal(functions, p=-1)).code for _ in range(6)] == ["timeout"] * 6
+        for p in (-1, 1):
+            error = await refusal(functions, p=p)
+            assert (error.code, error.retryable) == ("unavailable", True)
+            assert "rests for 60 min" in str(error)
+        home.governed.clock.forward(hours=1)
+        assert await functions.call("compoundInterest", ARGS) == 1
+        for _ in range(10):
+            await refusal(functions, p=-1)
+            home.governed.clock.forward(hours=0.25)
+        assert await functions.call("compoundInterest", ARGS) == 1
     document = home.document(neuron)
-    assert document.status is Status.DISABLED
-    assert "6 errors within an hour, 5 are allowed" in document.reason
+    assert (document.status, len(hung)) == (Status.TRIAL, 16)
 
 
-async def test_calls_over_the_budget_disable_it_with_the_reason():
+async def test_a_function_rests_when_calls_cost_more_than_its_budget_too_often():
     home = Home(work=Work(cpu_ms=1000), trial={"max_over_budget": 3})
     neuron = home.function(energyBudget=0.001)
     async with home.open() as functions:
         for _ in range(4):
             await functions.call("compoundInterest", ARGS)
         await functions.look()
-        assert (await refusal(functions)).code == "not_found"
-    assert "cost more than its budget" in home.document(neuron).reason
+        assert "cost more than its budget" in str(await refusal(functions))
+        home.governed.clock.forward(hours=1)
+        await functions.call("compoundInterest", ARGS)
+    assert home.document(neuron).status is Status.TRIAL
+
+
+@pytest.mark.parametrize(("allowed", "status"), [(5, Status.ACTIVE), (0, Status.TRIAL)])
+async def test_a_trial_is_not_passed_while_a_function_rests(allowed, status):
+    home = Home(cost=FREE, work=Work(restarts=1), trial={"max_restarts_per_hour": allowed})
+    neuron = home.function()
+    async with home.open() as functions:
+        for _ in range(60):
+            home.governed.clock.forward(hours=1)
+            await functions.call("compoundInterest", ARGS)
+        await functions.look()
+    assert home.document(neuron).status is status
 
 
 async def test_a_result_that_was_not_promised_is_refused_and_no_fault():
