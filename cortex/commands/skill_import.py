@@ -19,6 +19,8 @@ from typing import Any
 from cortex.text import beginning
 from neurons import Proposal
 
+from .skill_module import NoBody, body_of, is_module
+
 MAX_TEXT_BYTES = 64 * 1024
 MAX_FILE_BYTES = 512 * 1024
 MAX_FILES = 200
@@ -34,7 +36,6 @@ _OF_A_PROPOSAL = (
 )
 _KEY = re.compile(r"(name|description):[ \t]*(.*)")
 _EMITTED = re.compile(r"""\bemit\(\s*["'`]([a-z][a-z0-9_.]{0,63})["'`]""")
-_MODULE = re.compile(r"^[ \t]*(import|export)\b(?!\s*\()", re.MULTILINE)
 
 
 class NoSkill(Exception):
@@ -87,16 +88,24 @@ def _of_script(place: int, names: Sequence[str], head: Mapping[str, str], wishes
     with _opened_below(place, "scripts") as scripts:
         name = _chosen(_listed(scripts), wishes.script)
         code = _text(scripts, name, MAX_FILE_BYTES)
-    if found := _MODULE.search(code):
-        raise NoSkill(
-            f'scripts/{name} is a module ("{found[1]}" in line {code.count(chr(10), 0, found.start()) + 1}): what is'
-            " learned is the body of a function, which has no import and no export"
-        )
     is_neuron = wishes.kind == "neuron" or (not wishes.kind and bool(wishes.on or wishes.schedules))
+    parameters: dict[str, Any] | None = dict(_NO_PARAMETERS)
+    if "import.meta" in code:
+        raise NoSkill(f"scripts/{name} uses import.meta, which only a module has: take it out")
+    if is_module(code):
+        try:
+            body = body_of(code, is_neuron=is_neuron)
+        except NoBody as error:
+            raise NoSkill(f"scripts/{name} is a module that cannot be rewritten plainly: {error}") from error
+        code, parameters = body.code, body.parameters
+    if parameters is None and not (is_neuron or wishes.parameters):
+        raise NoSkill(
+            f"scripts/{name} does not say what its function is called with: give the JSON Schema with --parameters"
+        )
     shape = (
         {"kind": "neuron", "outputSignals": list(dict.fromkeys(_EMITTED.findall(code)))}
         if is_neuron
-        else {"kind": "function", "parameters": dict(_NO_PARAMETERS)}
+        else {"kind": "function", "parameters": parameters}
     )
     return {
         "name": head.get("name", ""),
@@ -150,7 +159,8 @@ def _chosen(names: Sequence[str], wanted: str) -> str:
         return scripts[0]
     other = next((f'"{name}" is {_OTHERS[end]}' for name in names if (end := os.path.splitext(name)[1]) in _OTHERS), "")
     raise NoSkill(
-        f"scripts has no TypeScript or JavaScript file, and nothing else runs here{': ' if other else ''}{other}"
+        "scripts has no TypeScript or JavaScript file, and nothing else runs here"
+        f"{f': {other}. Rewrite it as a TypeScript function first' if other else ''}"
     )
 
 

@@ -10,7 +10,9 @@ import pytest
 
 from cortex.commands.skill_folder import write_skill
 from cortex.commands.skill_import import MAX_FILES, NoSkill, Wishes, proposal_from
-from neurons import Refused, Status
+from neurons import NeuronSettings, Refused, Status, rehearse
+from sandbox import DenoRuntime
+from tests.conftest import small
 from tests.cortex.commands.test_neurons_command import shell  # noqa: F401 - a fixture
 from tests.neurons.governance import Governed
 
@@ -92,6 +94,83 @@ def test_a_head_that_is_none_is_an_error(tmp_path, head, problem):
 def test_other_languages_are_refused_with_the_reason(tmp_path):
     with pytest.raises(NoSkill, match=r'no TypeScript or JavaScript file, .*: "hello\.py" is Python'):
         proposal_from(skill(tmp_path, "print(1)", script="hello.py"), Wishes())
+
+
+PLAIN = {"type": "object", "properties": {}, "required": []}
+
+
+def taking(required: tuple[str, ...] | None = None, **properties: object) -> dict[str, object]:
+    return {"type": "object", "properties": properties, "required": list(properties if required is None else required)}
+
+
+@pytest.mark.parametrize(
+    ("code", "call", "parameters"),
+    [
+        ("export default function () { return 1; }", "return await learned_main();", PLAIN),
+        ("export function main() { return 1; }", "return await main();", PLAIN),
+        ("export default async function run(p: number, r = 2) { return p; }", "return await run(args.p, args.r);",
+         taking(("p",), p={"type": "number"}, r={})),
+        ("export const area = (w: number, h: number): number => w * h;", "return await area(args.w, args.h);",
+         taking(w={"type": "number"}, h={"type": "number"})),
+        ("export default ({ names, sep = ',' }: { names: string[]; sep?: string }) => names.join(sep);",
+         "return await learned_main(args);",
+         taking(("names",), names={"type": "array", "items": {"type": "string"}}, sep={"type": "string"})),
+        ("interface In { p: number }\nfunction main(args: { p: number }) { return args.p; }\nexport { main as default };",
+         "return await main(args);", taking(p={"type": "number"})),
+        ("import type { A } from './a.ts';\nconst one = (x) => x;\nexport default one;\n", "return await one(args.x);",
+         taking(x={})),
+        ("export const help = 1;\nexport const half = (x) => x / 2;\nexport function run(x: number) { return half(x); }",
+         "return await run(args.x);", taking(x={"type": "number"})),
+        ("export function each(f: (a: number) => number, n: number) { return f(n); }", "return await each(args.f, args.n);",
+         taking(f={}, n={"type": "number"})),
+    ],
+)  # fmt: skip
+def test_a_module_that_exports_its_function_becomes_a_body_that_calls_it(tmp_path, code, call, parameters):
+    proposal = proposal_from(skill(tmp_path, code), Wishes())
+    assert proposal.code.endswith(f"\n\n{call}\n")
+    assert "export" not in proposal.code
+    assert proposal.parameters == {**parameters, "additionalProperties": False}
+
+
+def test_the_module_of_a_neuron_gets_the_signal(tmp_path):
+    folder = skill(tmp_path, 'export default async function main(signal) { emit("seen", signal.data); }')
+    proposal = proposal_from(folder, Wishes(on=["tick"]))
+    assert proposal.code.endswith("\n\nawait main(signal);\n")
+    assert (proposal.kind, proposal.output_signals) == ("neuron", ("seen",))
+
+
+@pytest.mark.parametrize(
+    ("code", "problem"),
+    [
+        ('import fs from "node:fs";\nexport default () => 1;', '"import" in line 1 .* into the script itself'),
+        ("export default 1;", '"export" in line 1'),
+        ("export * from './a.ts';", '"export" in line 1'),
+        ("export const a = 1;", "exports no function that could be called"),
+        ("export const a = () => 1;\nexport const b = () => 2;", "exports a, b: make one of them the `export default`"),
+        ("export function main([a, b]) {}", "not all names"),
+        ("export function main(p", "could not be read"),
+        ("export default (input) => input.p;", "give the JSON Schema with --parameters"),
+        ("if (import.meta.main) run();", "import.meta"),
+        ("export function main(" + "(" * 30_000, "could not be read"),
+    ],
+)
+def test_a_module_that_cannot_be_rewritten_says_what_to_change(tmp_path, code, problem):
+    with pytest.raises(NoSkill, match=problem):
+        proposal_from(skill(tmp_path, code), Wishes())
+
+
+@pytest.mark.deno
+async def test_a_rewritten_module_passes_its_quarantine(tmp_path):
+    code = (
+        "export interface Loan { p: number; r: number; n: number }\n"
+        "export default function payment({ p, r, n }: { p: number; r: number; n: number }): number {\n"
+        "  return Math.round(p * (1 + r) ** n * 100) / 100;\n}\n"
+    )
+    proposal = proposal_from(skill(tmp_path, code), Wishes())
+    neuron = Governed().propose(proposal, max_code_bytes=10_000)
+    async with DenoRuntime(small()) as runtime:
+        report = await rehearse(neuron, runtime, NeuronSettings())
+    assert report.problems == ()
 
 
 @pytest.mark.parametrize("code", ['import fs from "node:fs";', "export default 1;", "x();\n  import { a } from 'b';"])
