@@ -97,30 +97,37 @@ def mcp_server(
         if policy_of(CoreTool(PLAN, "ask"), settings.tools) != "deny":
             workflows = WorkflowCalls(cast("Any", cortex))
             listed += workflow_tools()
-    functions = None
+    functions = changes = None
     if settings.mcp.serve.functions and hasattr(type(cortex), "function_declarations"):
         from .function_tools import FunctionTools  # noqa: PLC0415 - only where the owner wants them
+        from .list_changes import AnnouncingServer, ListChanges  # noqa: PLC0415 - likewise
 
         functions = FunctionTools(cast("Any", cortex))
+        changes = ListChanges(functions.listed)
     tools = ListToolsResult.model_validate({"tools": listed})
     answers = _Answers(
         cortex, {tool.name for tool in tools.tools}, calls or ClientCalls(), progress_s, roots, workflows, functions
     )
 
     async def list_tools(ctx: ServerRequestContext[Any], params: PaginatedRequestParams | None) -> ListToolsResult:
-        del ctx, params
-        return tools if functions is None else ListToolsResult.model_validate({"tools": [*listed, *functions.listed()]})
+        del params
+        if functions is None or changes is None:
+            return tools
+        changes.asked(ctx.session)
+        return ListToolsResult.model_validate({"tools": [*listed, *functions.listed()]})
 
     async def call_tool(ctx: ServerRequestContext[Any], params: CallToolRequestParams) -> CallToolResult:
         return CallToolResult.model_validate(await answers.call_tool(ctx, params))
 
-    return Server(
-        NAME,
-        version=version("motor-cortex"),
-        instructions=INSTRUCTIONS,
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
-    )
+    described: dict[str, Any] = {
+        "version": version("motor-cortex"),
+        "instructions": INSTRUCTIONS,
+        "on_list_tools": list_tools,
+        "on_call_tool": call_tool,
+    }
+    if changes is None:
+        return Server(NAME, **described)
+    return AnnouncingServer(NAME, **described, lifespan=changes.during, on_subscriptions_listen=changes.listen)
 
 
 class _Answers:

@@ -108,13 +108,14 @@ class Nightly:
                     log.warning('"%s" was disabled: %s', neuron.name, reason)
                 await anyio.to_thread.run_sync(self._note, neuron.id, began)
             except SandboxUnavailable:
+                await anyio.to_thread.run_sync(self._note, "", self._an_hour_before_due())
                 raise  # that goes for all of them
             except Exception as error:  # noqa: BLE001
                 # It may have been disabled meanwhile, and another one must be compared all the same.
                 is_whole = False
                 log.warning('Cannot compare "%s" with new recordings: %s', neuron.id, error)
-        if is_whole:
-            await anyio.to_thread.run_sync(self._note, "", self._now())
+        at = self._now() if is_whole else self._an_hour_before_due()
+        await anyio.to_thread.run_sync(self._note, "", at)
         return stopped
 
     async def _why_not(self, neuron: Neuron) -> str | None:
@@ -164,6 +165,11 @@ class Nightly:
             return False
         # A time in the future was left by a clock that was corrected.
         return not 0 <= now - last < self._settings.nightly.every_hours * HOUR_S
+
+    def _an_hour_before_due(self) -> float:
+        """A time that makes the next comparison due in an hour: one that fails takes a minute of processor time."""
+        every_s = self._settings.nightly.every_hours * HOUR_S
+        return self._now() - every_s + min(HOUR_S, every_s)
 
     def _compared_at(self, neuron_id: str) -> float:
         document = self._storage.read(KEY)

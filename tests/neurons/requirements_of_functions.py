@@ -26,7 +26,8 @@ REQUIREMENTS = (
         "FUNCTIONS-TOOLS",
         "015",
         "Code calls awake functions as tools.learned.<name>: declared, found and described like tools, under the policies of "
-        "the owner, audited; also in a process that does not run the neurons, and by the program itself",
+        "the owner, audited; also in a process that does not run the neurons, and by the program itself; MCP clients are told when they "
+        "come and go",
         ("tests/cortex/learning/test_learned_functions.py::",),
     ),
     Requirement(

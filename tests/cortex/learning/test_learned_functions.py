@@ -234,6 +234,53 @@ async def test_clients_get_functions_when_the_owner_says_so_and_the_list_is_that
         assert (await client.call_tool(offered.name, {"p": 100, "r": 1, "n": 2})).is_error
 
 
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+async def test_clients_are_told_when_functions_come_and_go(tmp_path, mode, monkeypatch):
+    monkeypatch.setattr("cortex.mcp_server.list_changes.LOOK_S", 0.05)
+    told = anyio.Event()
+
+    async def heard(message: Any) -> None:
+        if "list_changed" in str(getattr(message, "method", "")):
+            told.set()
+
+    async def listed(cortex: MotorCortex, client: Client) -> None:
+        async with client.listen(tools_list_changed=True) as stream:
+            ready.set()
+            async for _ in stream:
+                told.set()
+
+    serve = {"serve": {"functions": True}}
+    async with (
+        cortex_at(tmp_path, mcp=serve) as cortex,
+        Client(mcp_server(cortex, cortex.settings), mode=mode, message_handler=heard) as client,
+        anyio.create_task_group() as tasks,
+    ):
+        assert client.server_capabilities.tools.list_changed
+        await client.list_tools()
+        ready = anyio.Event()
+        if mode == "auto":
+            tasks.start_soon(listed, cortex, client)
+            with anyio.fail_after(60):
+                await ready.wait()
+        neuron = await learn(cortex)
+        with anyio.fail_after(60):
+            await told.wait()
+        told = anyio.Event()
+        cortex.learning.pipeline.disable(neuron.id, "enough")
+        await cortex._living.functions.functions.look()
+        with anyio.fail_after(60):
+            await told.wait()
+        tasks.cancel_scope.cancel()
+
+
+async def test_a_server_without_functions_promises_no_changes(tmp_path):
+    async with (
+        cortex_at(tmp_path) as cortex,
+        Client(mcp_server(cortex, cortex.settings), mode="legacy") as client,
+    ):
+        assert not client.server_capabilities.tools.list_changed
+
+
 async def test_clients_get_no_function_by_default(tmp_path):
     async with cortex_at(tmp_path) as cortex, Client(mcp_server(cortex, cortex.settings), mode="legacy") as client:
         await learn(cortex)

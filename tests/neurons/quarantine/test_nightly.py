@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import anyio
@@ -22,7 +23,7 @@ from neurons import (
 from neurons.habits.fingerprint import fingerprint
 from neurons.quarantine import nightly as module
 from neurons.quarantine.equality_report import schemas_of
-from sandbox import DenoRuntime
+from sandbox import DenoRuntime, SandboxUnavailable
 from sandbox.testing import FunctionTools
 from tests.conftest import small
 from tests.neurons.governance import MAX_CODE_BYTES, Governed, proposal, report_of, shown
@@ -182,6 +183,27 @@ async def test_a_comparison_that_breaks_leaves_the_others_to_be_compared(monkeyp
     monkeypatch.setattr(module, "compare", compare)
     assert [one.id for one in await home.next_day(nightly)] == [second.id]
     assert home.status(first).status is Status.TRIAL
+
+
+@pytest.mark.parametrize("error", [OverflowError("int too large"), SandboxUnavailable("no process")])
+async def test_a_comparison_that_fails_is_tried_again_an_hour_later_and_not_each_minute(error, monkeypatch):
+    home, tried = Home(monkeypatch), []
+    await home.in_trial()
+    nightly = home.nightly()
+    await nightly.compare_if_due()
+    await home.ran()
+
+    async def compare(*_: Any, **__: Any) -> Equality:
+        tried.append(home.clock())
+        raise error
+
+    monkeypatch.setattr(module, "compare", compare)
+    home.clock.forward(hours=25)
+    for _ in range(3 * 60):
+        with suppress(SandboxUnavailable):
+            await nightly.compare_if_due()
+        home.clock.forward(seconds=60)
+    assert len(tried) == 3
 
 
 async def test_it_is_done_once_in_so_many_hours_also_after_a_restart(monkeypatch):
