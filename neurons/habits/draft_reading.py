@@ -111,6 +111,8 @@ def _number(text: str) -> float:
         number = float(text.replace("_", "").replace(" ", ""))
     except ValueError:
         return 0.5
+    if number.is_integer() and abs(number) < 2**53:
+        return int(number)
     return number if abs(number) < 1e300 else 0.5
 
 
