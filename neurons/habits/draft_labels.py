@@ -47,7 +47,9 @@ def callees_of(root: Node, source: bytes) -> Callees:
             found.update({_name(node.at.get("name"), source): made} if made is not None else {})
         elif node.type == "variable_declarator":
             value = node.at.get("value")
-            found.update({_name(node.at.get("name"), source): value} if value is not None and _is_function(value) else {})
+            found.update(
+                {_name(node.at.get("name"), source): value} if value is not None and _is_function(value) else {}
+            )
         elif node.type in FUNCTIONS and (name := _name(node.at.get("name"), source)):
             found.setdefault(name, node)
     return found
