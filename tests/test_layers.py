@@ -7,6 +7,7 @@ root of the package, which put the rooms together.
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -49,21 +50,37 @@ PROCESS_CALLS = {
 }
 
 
-def modules() -> Iterator[tuple[str, Path, ast.Module]]:
-    for folder in STREET:
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            yield folder, path, ast.parse(path.read_text(encoding="utf-8"))
+@functools.cache
+def modules() -> list[tuple[str, Path, ast.Module]]:
+    return [
+        (folder, path, ast.parse(path.read_text(encoding="utf-8")))
+        for folder in STREET
+        for path in sorted((ROOT / folder).rglob("*.py"))
+    ]
+
+
+@functools.cache
+def nodes(tree: ast.Module) -> list[ast.AST]:
+    return list(ast.walk(tree))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def trees_are_forgotten() -> Iterator[None]:
+    """The trees of all modules need 100 MB."""
+    yield
+    modules.cache_clear()
+    nodes.cache_clear()
 
 
 def imports(tree: ast.Module, *, at_run_time: bool = False) -> Iterator[tuple[str, int, ast.stmt]]:
     """Module names and the level of dots. At run time: without those that only the type checker sees."""
     skipped = {
         id(inner)
-        for node in ast.walk(tree)
-        if at_run_time and isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+        for node in (nodes(tree) if at_run_time else ())
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
         for inner in ast.walk(node)
     }
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if id(node) in skipped:
             continue
         if isinstance(node, ast.Import):
@@ -230,7 +247,7 @@ def test_processes_are_started_and_killed_in_few_files_only():
     }
     found = set()
     for _, path, tree in modules():
-        for node in ast.walk(tree):
+        for node in nodes(tree):
             match node:
                 case ast.Call(
                     func=ast.Attribute(value=ast.Name(id="os" | "subprocess" | "anyio" | "asyncio"), attr=name)
@@ -272,9 +289,10 @@ def test_files_are_locked_appended_and_flushed_in_few_rooms_only():
     used = {
         f"{path.relative_to(ROOT)} uses {ast.unparse(node)}"
         for _, path, tree in modules()
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         if str(path.parent.relative_to(ROOT)) not in rooms
         and isinstance(node, ast.Attribute)
+        and node.attr in {"replace", "fsync", "O_APPEND", "flock"}
         and ast.unparse(node) in {"os.replace", "os.fsync", "os.O_APPEND", "fcntl.flock"}
     }
     assert used == set()
@@ -321,7 +339,7 @@ def test_no_other_package_asks_whether_a_runtime_is_deno():
     asked = [
         str(path.relative_to(ROOT))
         for package, path, tree in modules()
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         if package != "sandbox"
         and isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)
