@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import functools
 import io
 import os
 import pty
@@ -211,28 +212,38 @@ def test_without_an_owner_to_ask_nothing_is_learned():
     assert "The trial" not in text
 
 
-@pytest.mark.parametrize("is_yes", [True, False])
-def test_at_a_terminal_the_person_is_asked(is_yes):
+@functools.cache
+def at_a_terminal(is_yes: bool) -> str:
+    """What stands in a terminal of 80 columns with colours, when the person types the hash or something else."""
     parent, child = pty.openpty()
     fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    environment |= {"TERM": "xterm-256color", "PYTHONUTF8": "1"}
     output = b""
-    with subprocess.Popen(ASKING, stdin=child, stdout=child, stderr=child, env={**os.environ, "NO_COLOR": "1"}) as demo:
+    with subprocess.Popen(ASKING, stdin=child, stdout=child, stderr=child, env=environment) as demo:
         os.close(child)
         try:
             while piece := os.read(parent, 65536):
                 output += piece
+                plain = STYLE.sub("", output.decode(errors="replace"))
                 # Other lines begin like the prompt, and a piece may end after their first two characters.
-                if output.endswith(b"Anything else is a no.\r\n> "):
-                    shown = re.findall(rb" hash +([0-9a-f]{64})", output)[-1]
-                    os.write(parent, (shown[:8] if is_yes else b"yes") + b"\n")
+                if plain.endswith("Anything else is a no.\r\n> "):
+                    shown = re.findall(r" hash +([0-9a-f]{64})", plain)[-1]
+                    os.write(parent, (shown[:8] if is_yes else "yes").encode() + b"\n")
         except OSError:
             pass  # That is how a terminal ends on Linux.
         finally:
             os.close(parent)
         assert demo.wait(BOUND_S) == 0
-    assert (b"Approved: exactly this code" in output) is is_yes
-    assert (b"crypto_price_change: $" in output) is is_yes
-    assert (b"It is disabled" in output) is not is_yes
+    return output.decode().replace("\r\n", "\n")
+
+
+@pytest.mark.parametrize("is_yes", [True, False])
+def test_at_a_terminal_the_person_is_asked(is_yes):
+    output = STYLE.sub("", at_a_terminal(is_yes))
+    assert ("Approved: exactly this code" in output) is is_yes
+    assert ("crypto_price_change: $" in output) is is_yes
+    assert ("It is disabled" in output) is not is_yes
 
 
 def test_without_a_terminal_it_is_plain_text_of_80_columns(told):
@@ -247,22 +258,7 @@ def test_it_leaves_no_file_and_the_owners_home_alone(told):
 
 
 def test_in_a_terminal_of_80_columns_it_has_colours_and_no_line_is_broken():
-    parent, child = pty.openpty()
-    fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-    environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
-    environment |= {"TERM": "xterm-256color", "PYTHONUTF8": "1"}
-    with subprocess.Popen(DEMO, stdout=child, stderr=child, env=environment, stdin=subprocess.DEVNULL) as process:
-        os.close(child)
-        output = b""
-        try:
-            while piece := os.read(parent, 65536):
-                output += piece
-        except OSError:
-            pass  # That is how a terminal ends on Linux.
-        finally:
-            os.close(parent)
-        assert process.wait(BOUND_S) == 0
-    text = output.decode().replace("\r\n", "\n")
+    text = at_a_terminal(True)
     plain = STYLE.sub("", text)
     assert plain != text
     assert set(plain) & {"\x1b", "\r", "\b"} == set()
