@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
+import coverage
 import pytest
 from hypothesis import HealthCheck, settings as hypothesis_settings
 
@@ -50,6 +51,26 @@ def own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         # With it, each program that a test starts would compile our packages again: 0.4 s of computing.
         patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
         yield
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Do not measure the process that only hands out the tests to others."""
+    measuring = coverage.Coverage.current()
+    if measuring is not None and getattr(config.option, "numprocesses", None):
+        measuring.stop()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def measured_in_tests_of_the_sandbox_only(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Measure coverage where it is judged: in tests/sandbox, and while test files are imported. A program that is
+    measured computes half as long again, also in code that nobody asked about."""
+    measuring = coverage.Coverage.current()
+    if measuring is None or Path(__file__).parent / "sandbox" in request.path.parents:
+        yield
+        return
+    measuring.stop()
+    yield
+    measuring.start()
 
 
 # A test file may leave a few descriptors open, for what is made once and kept; all files together have 1024.
