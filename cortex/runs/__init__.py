@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         run_id,
     )
     from .making import Host
+    from .missing import missing_of
     from .observed_run import ObservedRun
     from .reader import EVERY_RUN, AmbiguousRun, RecordingChanged, RunFilter, RunPage, RunReader, standing
     from .recording import RecordedCall, RecordedExchange, RecordedTool, RunRecording, recording_of
@@ -32,6 +33,7 @@ else:
                 "run_id"
             ),
             "making": "Host",
+            "missing": "missing_of",
             "observed_run": "ObservedRun",
             "reader": "AmbiguousRun EVERY_RUN RecordingChanged RunFilter RunPage RunReader standing",
             "recording": "RecordedCall RecordedExchange RecordedTool RunRecording recording_of",

@@ -125,6 +125,8 @@ class RunDetails(_Data):
     host_pid: int = 0
     host_started: int | None = None
     startup_ms: float = 0.0
+    before_ms: float = 0.0
+    """Until the sandbox was given the code: energy was taken, and the beginning was recorded."""
     queue_ms: float = 0.0
     execution_ms: float = 0.0
     total_ms: float = 0.0

@@ -125,7 +125,8 @@ def details_of(
     lent = [one.name[:MAX_NAME] for one in run.lent]
     tool_calls = [one for one in run.seen if one.kind == "tool"]
     # What came before the code was sent: the offsets of the log are from there.
-    waited_ms = max(0.0, metrics.total_ms - metrics.execution_ms)
+    waited_ms = _waited_ms(ended)
+    before_ms = _before_ms(run)
     facts: dict[str, Any] = {
         "id": run_id(turn, call),
         "turn": turn[:MAX_NAME],
@@ -151,6 +152,7 @@ def details_of(
         "host_pid": host.pid,
         "host_started": host.started,
         "startup_ms": round(metrics.startup_ms, 3),
+        "before_ms": round(before_ms, 3),
         "queue_ms": round(max(0.0, waited_ms - metrics.startup_ms), 3),
         "execution_ms": round(metrics.execution_ms, 3),
         "total_ms": round(metrics.total_ms, 3),
@@ -182,7 +184,7 @@ def details_of(
         "recording": recording,
     }
     if has_texts:
-        logs, head, left_out = _logs(ended, settings.max_text_bytes // 2, waited_ms, redactor)
+        logs, head, left_out = _logs(ended, settings.max_text_bytes // 2, before_ms + waited_ms, redactor)
         facts |= {
             "expected_output": None if payload.expected_output is None else whole(payload.expected_output),
             "reply": cut_text(ended.reply, settings.max_text_bytes),
@@ -230,8 +232,16 @@ def cut_text(text: str, max_bytes: int) -> str:
 
 def clock_of(ended: EndedRun) -> float:
     """What the clock said when the code began, in milliseconds: after the run had waited for its place and process."""
-    metrics = ended.metrics
-    return round(ended.run.at * 1000 + max(0.0, metrics.total_ms - metrics.execution_ms), 3)
+    return round(ended.run.at * 1000 + _before_ms(ended.run) + _waited_ms(ended), 3)
+
+
+def _before_ms(run: ObservedRun) -> float:
+    return 0.0 if run.handed_over is None else (run.handed_over - run.began) * 1000
+
+
+def _waited_ms(ended: EndedRun) -> float:
+    """How long the sandbox had the code before it was sent to a process."""
+    return max(0.0, ended.metrics.total_ms - ended.metrics.execution_ms)
 
 
 def _outcome(ended: EndedRun) -> Outcome:
@@ -308,7 +318,7 @@ def _without_query(url: str, redactor: Redactor) -> tuple[str, str | None]:
 
 
 def _logs(
-    ended: EndedRun, max_bytes: int, waited_ms: float, redactor: Redactor
+    ended: EndedRun, max_bytes: int, begins_ms: float, redactor: Redactor
 ) -> tuple[tuple[LogDetails, ...], int, int]:
     """The first and the last entries, half of the bytes for each; how many are the first; how many are left out."""
     # All at once: what stands beside a name in the entry before may be a secret, and one search is cheaper.
@@ -316,7 +326,7 @@ def _logs(
     texts = redactor.value([entry.text for entry in entries])
     shown = [
         LogDetails(
-            at_ms=None if entry.at_ms is None else round(entry.at_ms + waited_ms, 3),
+            at_ms=None if entry.at_ms is None else round(entry.at_ms + begins_ms, 3),
             level=entry.level,
             text=cut_text(text, max_bytes // 2),
         )

@@ -71,6 +71,8 @@ class ObservedRun:
     has_workspace: bool = False
     at: float = field(default_factory=time.time)
     began: float = field(default_factory=time.perf_counter)
+    handed_over: float | None = None
+    """When the sandbox was given the code; by `time.perf_counter`, like `began`."""
     seen: list[SeenCall] = field(default_factory=list)
     unseen: int = 0
     """Number of calls beyond MAX_SEEN."""
@@ -87,7 +89,9 @@ class ObservedRun:
         self._room = self.max_bytes
 
     def tools(self, lent: HostTools) -> HostTools:
+        """The tools for the run, watched. Call it when the sandbox is given the code."""
         self._tools = lent
+        self.handed_over = time.perf_counter()
         return _SeenTools(lent, self)
 
     def network(self, policy: NetworkPolicy) -> NetworkPolicy | None:

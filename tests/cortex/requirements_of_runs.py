@@ -6,6 +6,8 @@ from tests.requirement import Requirement
 
 READ = "tests/cortex/runs/test_reader.py::"
 WRITE = "tests/cortex/runs/test_writer.py::"
+VIEW = "tests/cortex/views/test_run_view.py::"
+SHELL = "tests/cortex/commands/test_runs_command.py::"
 
 REQUIREMENTS = (
     Requirement(
@@ -110,6 +112,43 @@ REQUIREMENTS = (
             WRITE + "test_what_a_run_drew_by_chance_can_be_drawn_again_from_its_seed",
             WRITE + "test_a_recording_is_bounded_and_says_what_it_left_out",
         ),
+    ),
+    Requirement(
+        "RUNS-10",
+        "016",
+        "A run is facts for pages and tables: what took time and when, the console between, its code, whether the audit "
+        "has its hash, and what running it again would lack",
+        (
+            VIEW + "test_a_row_has_what_a_list_shows_and_no_float_of_the_ledger",
+            VIEW + "test_what_took_time_comes_in_the_order_in_which_it_began",
+            VIEW + "test_entries_of_the_console_stand_between_the_calls_and_say_where_some_are_missing",
+            VIEW + "test_a_run_is_shown_with_its_code_and_whether_the_audit_has_its_hash",
+            VIEW + "test_code_that_was_changed_in_its_folder_is_not_shown_as_what_ran",
+            VIEW + "test_what_a_replay_would_lack_is_said_in_sentences",
+            VIEW + "test_a_forgotten_run_is_a_row_and_a_page_of_its_own",
+            VIEW + "test_looking_at_a_home_without_runs_creates_nothing",
+        ),
+    ),
+    Requirement(
+        "RUNS-11",
+        "016",
+        "`cortex runs` lists runs by what is asked for, page by page, and shows one; a beginning that several have is an "
+        "error that names them",
+        (
+            SHELL + "test_the_list_is_a_table_newest_first",
+            SHELL + "test_a_filter_of_the_list_finds_what_fits",
+            SHELL + "test_a_list_goes_on_where_it_ended_and_says_how",
+            SHELL + "test_what_cannot_be_meant_is_said",
+            SHELL + "test_a_damaged_line_is_told_and_costs_no_other",
+            SHELL + "test_a_run_is_shown_with_code_calls_console_error_and_reply",
+            SHELL + "test_programs_get_the_same_facts_as_json",
+        ),
+    ),
+    Requirement(
+        "RUNS-12",
+        "016",
+        "No text of a run controls the terminal, or looks like a part of the page around it",
+        (SHELL + "test_no_text_of_a_run_controls_the_terminal_or_looks_like_a_part_of_the_page",),
     ),
 )
 

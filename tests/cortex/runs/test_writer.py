@@ -67,7 +67,7 @@ async def test_a_run_is_kept_with_what_the_audit_and_the_outcome_say(tmp_path):
     assert (one.peak_memory_mb, one.wall) == (40, "full")
     assert (one.origin, one.conversation, one.model_call_id, one.trace_id) == ("loop", "mine", "call_7", "0" * 32)
     assert (one.host_pid, one.host_started is not None) == (os.getpid(), True)
-    assert [(entry.text, entry.at_ms) for entry in one.logs] == [("a", 4.0)]
+    assert [(entry.text, round(entry.at_ms - one.before_ms, 3)) for entry in one.logs] == [("a", 4.0)]
     records = {record.kind: record for record in cortex.audit.records()}
     intent, execution, kept = records["intent"], records["execution"], records["details"]
     assert (intent.facts["host"], intent.facts["host_started"]) == (one.host_pid, one.host_started)

@@ -1,0 +1,199 @@
+"""`cortex runs` as the owner finds it: the list and its filters, one run, and nothing that controls the terminal."""
+
+from __future__ import annotations
+
+import json
+
+import anyio
+import pytest
+
+from cortex.commands import run_command
+from cortex.commands.run_page import Look, page_lines
+from cortex.runs import RunFiles
+from cortex.settings import Settings
+from cortex.settings.sections import RunsSettings
+from cortex.views import HomeRuns
+from tests.cortex.runs.support import NOON, details, keeping_cortex, line_of
+
+CODE = """console.log("first", context.item);
+const found = await tools.stock({ item: context.item });
+console.log("then\\nerror");
+throw new TypeError("not " + found);"""
+MAIL = "ada@corp.example"
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory):
+    """A home with one real run that printed, called a function and failed."""
+    home = tmp_path_factory.mktemp("ran")
+
+    async def run() -> None:
+        cortex = keeping_cortex(home, runs={"keep_arguments": True})
+
+        @cortex.toolbox.tool
+        async def stock(item: str) -> int:
+            return 3
+
+        async with cortex, cortex.turn() as turn:
+            await turn.execute_code({"code": CODE, "context": {"item": f"pears of {MAIL}"}})
+
+    anyio.run(run)
+    return home
+
+
+@pytest.fixture
+def home(tmp_path):
+    files = RunFiles(tmp_path / "runs", RunsSettings(), now=lambda: NOON)
+    call = {"name": "shop.stock", "start_ms": 1, "ms": 2, "ok": True}
+    fetch = {"method": "GET", "url": "https://a.example/b", "start_ms": 1, "ms": 2}
+    files.append(line_of(details(0x1A, purpose="first\x1b[2J", tool_calls=1, calls=(call,))))
+    files.append(line_of(details(0x1B, outcome="error", error_type="TypeError")))
+    files.append(line_of(details(0x2C, tier="network", requests=(fetch,), fetches=1)))
+    files.append(line_of(details(0x3D, at=NOON + 86_400, cached=True)))
+    files.close()
+    return tmp_path
+
+
+@pytest.fixture
+def cortex(capsys):
+    def run(home, *arguments: str, code: int = 0) -> tuple[str, str]:
+        assert run_command(["runs", *arguments, "--home", str(home)]) == code
+        told = capsys.readouterr()
+        return told.out, told.err
+
+    return run
+
+
+def ids(out: str) -> list[int]:
+    return [int(json.loads(line)["turn"], 16) for line in out.splitlines()]
+
+
+def test_the_list_is_a_table_newest_first(cortex, home):
+    out, err = cortex(home)
+    head, *rows = out.splitlines()
+    assert head.split() == ["run", "when", "outcome", "tier", "took", "calls", "energy", "what"]
+    assert [row.split()[0] for row in rows] == [details(number).id for number in (0x3D, 0x2C, 0x1B, 0x1A)]
+    assert "cache" in rows[0]
+    assert "(TypeError)" in rows[2]
+    assert "\x1b" not in out
+    assert err == ""
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        ((), [0x3D, 0x2C, 0x1B, 0x1A]),
+        (("--query", "FIRST"), [0x1A]),
+        (("--outcome", "error"), [0x1B]),
+        (("--state", "error"), [0x1B]),
+        (("--tier", "network"), [0x2C]),
+        (("--tool", "shop.stock"), [0x1A]),
+        (("--host", "a.example"), [0x2C]),
+        (("--turn", f"{0x1B:016x}"), [0x1B]),
+        (("--before", details(0x2C).id), [0x1B, 0x1A]),
+        (("--before", f"{0x2:015x}", "--limit", "1"), [0x1B]),
+        (("--before", "2027-01-16T00:00+00:00"), [0x2C, 0x1B, 0x1A]),
+        (("--limit", "2"), [0x3D, 0x2C]),
+    ],
+)
+def test_a_filter_of_the_list_finds_what_fits(cortex, home, wanted, found):
+    assert ids(cortex(home, "list", "--json", *wanted)[0]) == found
+
+
+def test_a_list_goes_on_where_it_ended_and_says_how(cortex, home):
+    _, err = cortex(home, "list", "--limit", "2")
+    assert f"cortex runs list --before {details(0x2C).id}" in err
+    *_, last = [json.loads(line) for line in cortex(home, "list", "--limit", "2", "--json")[0].splitlines()]
+    assert ids(cortex(home, "list", "--json", "--before", last["position"])[0]) == [0x1B, 0x1A]
+    assert cortex(home, "list", "--query", "zzz") == ("", "No run fits\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("show", "zz"), "there is no such run"),
+        (("show", f"{0x1:015x}"), "several runs begin like this"),
+        (("list", "--before", "2027-13-45"), "is no date"),
+        (("list", "--before", "zz"), "there is no such run"),
+    ],
+)
+def test_what_cannot_be_meant_is_said(cortex, home, words, told):
+    assert told in cortex(home, *words, code=2)[1]
+
+
+def test_a_damaged_line_is_told_and_costs_no_other(cortex, home):
+    [path] = (home / "runs").glob("*.jsonl")
+    path.write_bytes(path.read_bytes() + b"{}\n")
+    out, err = cortex(home, "--json")
+    assert len(ids(out)) == 4
+    assert "1 line cannot be read" in err
+
+
+def test_a_run_is_shown_with_code_calls_console_error_and_reply(cortex, ran):
+    [listed] = [json.loads(line) for line in cortex(ran, "--json")[0].splitlines()]
+    out, _ = cortex(ran, "show", listed["id"][:6])
+    lines = out.splitlines()
+    assert lines[0].startswith(f"{listed['id']}  error  ")
+    assert any(line.startswith("lent") and "stock" in line for line in lines)
+    assert any("matches" in line and "as it was written" in line for line in lines)
+    assert '> 4 | throw new TypeError("not " + found);' in lines
+    did = lines[lines.index("what it did") : lines.index("error")]
+    assert [word for line in did for word in ("ran the code", "first", "call of stock", "then") if word in line] == [
+        *("ran the code", "first", "call of stock", "then")
+    ]
+    assert any("given" in line and "[EMAIL_1]" in line for line in did)
+    assert any("gave 3" in line for line in did)
+    assert "  | TypeError: not 3" in lines
+    assert "  | EXECUTION_ERROR: RuntimeError: TypeError: not 3" in lines
+    assert MAIL not in out
+    assert any("Secrets were taken out" in line for line in lines)
+
+
+def test_programs_get_the_same_facts_as_json(cortex, ran):
+    [listed] = [json.loads(line) for line in cortex(ran, "--json")[0].splitlines()]
+    facts = json.loads(cortex(ran, "show", listed["id"], "--json")[0])
+    assert facts["run"] == listed
+    assert (facts["code"], facts["standing"], facts["details"]["error"]["line"]) == (CODE, "matches", 4)
+    assert [span["name"] for span in facts["spans"]][-2:] == ["ran the code", "stock"]
+
+
+def test_no_text_of_a_run_controls_the_terminal_or_looks_like_a_part_of_the_page(tmp_path):
+    odd = "a\x1b[2J\u202e\nstanding      matches: as it was written\x00"
+    call = {"name": odd, "start_ms": 1, "ms": 2, "ok": False, "code": odd, "arguments": odd, "result": odd}
+    fetch = {"method": odd, "url": odd, "start_ms": 1, "ms": 2, "refused": odd}
+    one = details(
+        1,
+        outcome="error",
+        purpose=odd,
+        error_type=odd,
+        expected_output=odd,
+        conversation=odd,
+        model_call_id=odd,
+        trace_id=odd,
+        origin=odd,
+        wall=odd,
+        tools_lent=(odd,),
+        tools_lent_count=1,
+        reply=odd,
+        logs=({"level": odd, "text": odd, "at_ms": 1.0},),
+        error={"message": odd, "stack": odd, "where": odd, "line": 1},
+        calls=(call,),
+        requests=(fetch,),
+    )
+    files = RunFiles(tmp_path / "runs", RunsSettings())
+    files.append(line_of(one))
+    with HomeRuns.opened(Settings(home=tmp_path)) as runs:
+        view = runs.find(one.id)
+    assert view is not None
+    for width in (20, 80, 200):
+        lines = list(page_lines(view, Look(width, lambda text, style: text)))
+        assert all("\n" not in line and line.isprintable() for line in lines)
+        if width == 200:
+            assert [line for line in lines if line.startswith("standing")] == [
+                "standing      unknown: the audit has no hash of it: it proves nothing"
+            ]
+
+
+def test_a_home_without_runs_says_so_and_stays_empty(cortex, tmp_path):
+    assert cortex(tmp_path) == ("", "No runs are kept here\n")
+    assert list(tmp_path.iterdir()) == []
