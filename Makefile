@@ -12,7 +12,7 @@ export DENO_NO_UPDATE_CHECK := 1
 # The tests start hundreds of Python programs. Without compiled files each of these compiles our packages again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo demo-mcp test ok format lint types deno-ok tests soak bench harness commands clean
+.PHONY: demo demo-mcp test ok format lint types deno-ok browser tests soak bench harness commands clean
 
 demo: $(STAMP)
 	@if [ -t 0 ] && [ -t 1 ]; then $(BIN)/cortex demo; else $(BIN)/cortex demo --yes; fi
@@ -48,15 +48,18 @@ deno-ok: $(STAMP)
 	$(DENO) run --quiet --no-lock --allow-read=deno --allow-run=$(abspath $(DENO)) deno/bundle.ts --check
 	cd deno && $(abspath $(DENO)) test --quiet --no-lock --allow-read=testdata
 
+browser:
+	@tests/browser.sh $(BROWSER)
+
 # Folders import only to their left and through doors: tests/test_layers.py. It runs with all the others.
-tests: $(STAMP)
+tests: $(STAMP) browser
 	rm -f .coverage .coverage.*
 	@tests/second_try.sh $(BIN) -m 'not soak' -n $(WORKERS) --dist loadfile --max-worker-restart 1 $(PYTEST)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 	@$(if $(PYTEST),echo "a part of the tests only: coverage is not judged",$(BIN)/coverage report --include='sandbox/*' --fail-under=90 --format=total)
 
-soak: $(STAMP)
+soak: $(STAMP) browser
 	$(BIN)/python -m pytest -m soak $(PYTEST)
 
 bench: $(STAMP)

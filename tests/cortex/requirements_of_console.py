@@ -8,6 +8,9 @@ DOOR = "tests/cortex/console/test_console_door.py::"
 LASTING = "tests/cortex/console/test_sessions_and_codes.py::"
 DECISIONS = "tests/cortex/console/test_console_decisions.py::"
 ADDRESSES = "tests/cortex/http/test_address.py::"
+BROWSER = "tests/cortex/console/test_attacks_in_a_browser.py::"
+HANDS = "tests/cortex/console/test_owner_in_a_browser.py::"
+TEXTS = "tests/cortex/console/test_text_of_agents.py::"
 COMMAND = "tests/cortex/console/test_console_command.py::"
 VIEWS = "tests/cortex/views/test_energy_view.py::"
 
@@ -29,6 +32,49 @@ REQUIREMENTS = (
             DOOR + "test_a_static_file_is_one_of_four_names",
             DOOR + "test_each_guard_of_a_console_is_on",
             ADDRESSES + "test_an_address_is_read_as_people_write_it",
+        ),
+    ),
+    Requirement(
+        "CONSOLE-BROWSER",
+        "console 4",
+        "In the owner's own browser no page of another origin, port or name does or reads anything in the console",
+        tuple(
+            BROWSER + name
+            for name in (
+                "test_no_page_of_another_origin_does_or_reads_anything",
+                "test_no_page_runs_a_file_of_the_console_as_its_script",
+                "test_each_defence_alone_stops_a_form_of_our_own_name_and_without_any_it_kills",
+                "test_of_another_name_the_cookie_is_not_sent_and_without_the_need_of_one_it_kills",
+                "test_files_and_frames_without_an_origin_do_nothing",
+                "test_the_console_shows_nothing_in_a_frame",
+                "test_a_page_that_opens_the_console_keeps_no_hold_of_it",
+                "test_a_foreign_name_that_resolves_to_the_console_is_refused",
+                "test_the_cookie_goes_to_no_other_name",
+                "test_the_token_of_a_link_is_in_no_address_header_or_history_after_the_login",
+            )
+        ),
+    ),
+    Requirement(
+        "CONSOLE-TEXTS",
+        "console 4",
+        "Texts of agents, servers and files run nothing on a page, point nowhere and hide nothing, with or without the "
+        "browser's policy",
+        (
+            TEXTS + "test_nothing_of_a_text_runs_points_anywhere_or_hides",
+            TEXTS + "test_without_the_spelling_the_policy_alone_holds_and_without_both_it_runs",
+        ),
+    ),
+    Requirement(
+        "CONSOLE-HANDS",
+        "console 7",
+        "Every decision is possible without scripts, by keyboard alone and on a phone; pages are light, live and say "
+        "when they are old",
+        (
+            HANDS + "test_every_decision_is_possible",
+            HANDS + "test_no_page_scrolls_sideways_also_not_on_a_phone",
+            HANDS + "test_a_page_asks_nobody_else_and_is_light",
+            HANDS + "test_a_page_that_has_lost_the_console_says_so_and_its_dangerous_buttons_stop_working",
+            HANDS + "test_a_record_that_is_written_is_in_the_page_without_loading_it_again",
         ),
     ),
     Requirement(

@@ -5,6 +5,7 @@ const channel = new BroadcastChannel("cortex");
 const open = new Map();
 let heard = Date.now();
 let known = Date.now();
+let asked = () => {};
 
 function show(state, text) {
   const live = byId("live");
@@ -98,11 +99,14 @@ function listen() {
   for (const kind of ["beat", "energy", "changed", "stale", "intent", "execution", "refusal", "tool_call", "owner_decision", "neuron", "emission", "files", "workflow", "recovered", "details"])
     source.addEventListener(kind, (event) => tell(kind, JSON.parse(event.data)));
   source.onopen = () => tell("beat", {});
+  // A tab that was opened now would not know for seconds whether it is live.
+  asked = () => source.readyState === EventSource.OPEN && tell("beat", {});
   source.addEventListener("closing", () => tell("lost", {}));
   source.onerror = () => tell("lost", {});
   return new Promise(() => {});
 }
 
-channel.onmessage = (event) => take(event.data);
+channel.onmessage = (event) => event.data.kind === "hello" ? asked() : take(event.data);
+channel.postMessage({ kind: "hello" });
 navigator.locks ? navigator.locks.request("cortex", listen) : listen();
 setInterval(tick, 1000);

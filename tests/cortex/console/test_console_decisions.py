@@ -4,50 +4,23 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from subprocess import Popen
 
 import pytest
 
-from cortex.audit import Audit
 from cortex.console import Guards, ask
-from cortex.home import Home
-from cortex.settings import Settings
-from neurons import ApprovalKey, DeferredStorage, KillSwitch, Status
+from neurons import KillSwitch, Status
 from sandbox import Running
-from tests.neurons.governance import Clock, Governed
 
+from .agent import Agent
 from .served import audit_facts, served
-
-
-class Agent:
-    """An agent of a home, which proposes neurons."""
-
-    def __init__(self, home) -> None:
-        state = Home(home).state
-        self.home = home
-        self._audit = Audit(Home(home).audit, Settings().audit)
-        self.governed = Governed(
-            DeferredStorage(state),
-            key=ApprovalKey.load_or_make(state),
-            clock=Clock(time.time()),
-            proposals={"max_pending": 10},
-        )
-
-    def waiting(self, name: str = "Crypto price"):
-        neuron = self.governed.waiting(name=name)
-        self.governed.storage.flush()
-        return neuron
-
-    def status(self, neuron) -> Status:
-        return self.governed.restarted().store.get(neuron.id).status
 
 
 @pytest.fixture
 def agent(tmp_path):
     found = Agent(tmp_path / "home")
     yield found
-    found.governed.storage.close()
+    found.close()
 
 
 @pytest.fixture
