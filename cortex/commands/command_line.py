@@ -26,7 +26,7 @@ COMMANDS = {
     "neurons": "show what the agent has learned and wants to learn; approve, reject, modify, disable, roll back",
     "mcp": "add, list, test and remove MCP servers, whose tools code may call; serve as one",
     "tools": "list and search the tools of the MCP servers; show prints their TypeScript declarations",
-    "runs": "list what is kept of each run; show one with its calls, printed lines, error and reply",
+    "runs": "list what is kept of each run; show one with its calls and error, forget it, write it into a file",
     "store": "show what conversations keep from run to run; clear it",
     "jobs": "list the runs that go on after their turn; show, cancel and clear them",
     "workflow": "check, run, watch, answer, stop and draw plans of tools, code and questions that survive a crash",

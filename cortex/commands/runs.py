@@ -1,4 +1,4 @@
-"""`cortex runs`: list what is kept of each run; show one: its code, calls, printed lines, error and reply."""
+"""`cortex runs`: list what is kept of each run; show, forget or export one."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cortex.runs import RunFilter
+    from cortex.settings import Settings
     from cortex.views import HomeRuns, KeptRun, RunView
 
 DEFAULT_LIMIT = 20
@@ -32,7 +33,7 @@ _WHICH = "the id of a run, or a beginning that only it has"
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print each run as one line of JSON")
-    actions = parser.add_subparsers(dest="action", metavar="[list | show RUN]")
+    actions = parser.add_subparsers(dest="action", metavar="[list | show RUN | forget RUN | export RUN]")
     common = behind_an_action("print JSON, for programs")
     listed = actions.add_parser("list", parents=[common], help="the newest runs that fit, newest first")
     listed.add_argument("--query", metavar="TEXT", default="", help="in the purpose, the id or the hash of the code")
@@ -55,6 +56,15 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     show = actions.add_parser("show", parents=[common], help="all that is kept of one run")
     show.add_argument("run", metavar="RUN", help=_WHICH)
+    forget = actions.add_parser(
+        "forget", parents=[common], help="delete what is kept of a run, or of all before a date"
+    )
+    forget.add_argument("run", metavar="RUN", nargs="?", help=_WHICH)
+    forget.add_argument("--before", metavar="DATE", help="all runs before this date, such as 2026-11-19")
+    forget.add_argument("--yes", action="store_true", help="do not ask")
+    export = actions.add_parser("export", parents=[common], help="write a run into one file, without secrets")
+    export.add_argument("run", metavar="RUN", help=_WHICH)
+    export.add_argument("-o", "--output", metavar="FILE", help="the file; by default, standard output")
 
 
 def run(options: Namespace) -> int:
@@ -65,7 +75,16 @@ def run(options: Namespace) -> int:
     settings = load_existing(options)
     try:
         with HomeRuns.opened(settings) as runs:
-            return _show(runs, options) if options.action == "show" else _list(runs, options)
+            match options.action:
+                case "show":
+                    return _show(runs, options)
+                case "forget":
+                    return _forget(runs, options, settings)
+                case "export":
+                    from .runs_change import export
+
+                    return export(runs, chosen(runs, options.run), options, settings)
+            return _list(runs, options)
     except AuditError as error:
         raise CommandError(str(error)) from error
     except OSError as error:
@@ -173,6 +192,16 @@ def _show(runs: HomeRuns, options: Namespace) -> int:
     for line in _lines(view):
         print(line)
     return SUCCESS
+
+
+def _forget(runs: HomeRuns, options: Namespace, settings: Settings) -> int:
+    from .runs_change import forget
+
+    if (options.run is None) is (options.before is None):
+        raise CommandError("say what to forget: a RUN, or all --before a DATE, and not both")
+    if options.run is not None:
+        return forget(runs, chosen(runs, options.run), None, options, settings)
+    return forget(runs, None, time_of(options.before), options, settings)
 
 
 def _lines(view: RunView) -> Iterator[str]:

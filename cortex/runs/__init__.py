@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from sandbox import lazy_door
 
 if TYPE_CHECKING:
+    from .bundle import BundleRefused, RunBundle, bundle_bytes, bundle_of, read_bundle
     from .details import (
         CallDetails,
         Entry,
@@ -28,6 +29,7 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
+            "bundle": "BundleRefused RunBundle bundle_bytes bundle_of read_bundle",
             "details": (
                 "CallDetails Entry ErrorDetails FetchDetails ForgottenRun LogDetails RecordingRef RunDetails as_json "
                 "run_id"

@@ -23,6 +23,11 @@ def missing_of(details: RunDetails, recording: RunRecording | None) -> tuple[str
     return tuple(_without(details) if recording is None else _within(details, recording))
 
 
+def has_tokens(recording: RunRecording) -> bool:
+    """Whether secrets were taken out of it."""
+    return _TOKEN.search(to_json(recording)) is not None
+
+
 def _without(details: RunDetails) -> Iterator[str]:
     """A run that called nothing and was given nothing needs no recording."""
     asked = len(details.calls) + details.calls_left_out + len(details.requests) + details.requests_left_out
@@ -48,5 +53,5 @@ def _within(details: RunDetails, recording: RunRecording) -> Iterator[str]:
         yield "It had files, which are not recorded: /workspace is empty."
     if details.tools_lent_count > MAX_LENT:
         yield f"It was lent {details.tools_lent_count} functions, of which {MAX_LENT} are known."
-    if _TOKEN.search(to_json(recording)):
+    if has_tokens(recording):
         yield "Secrets were taken out of what it was given: the code sees tokens such as [EMAIL_1] in their place."

@@ -6,6 +6,7 @@ from tests.requirement import Requirement
 
 READ = "tests/cortex/runs/test_reader.py::"
 WRITE = "tests/cortex/runs/test_writer.py::"
+BUNDLE = "tests/cortex/runs/test_bundle.py::"
 VIEW = "tests/cortex/views/test_run_view.py::"
 SHELL = "tests/cortex/commands/test_runs_command.py::"
 
@@ -149,6 +150,29 @@ REQUIREMENTS = (
         "016",
         "No text of a run controls the terminal, or looks like a part of the page around it",
         (SHELL + "test_no_text_of_a_run_controls_the_terminal_or_looks_like_a_part_of_the_page",),
+    ),
+    Requirement(
+        "RUNS-13",
+        "016",
+        "The owner forgets a run, or all before a date: asked first, recorded first, with a tombstone, and the audit "
+        "stays whole",
+        (
+            SHELL + "test_forgetting_a_run_asks_is_recorded_first_and_leaves_the_audit_whole",
+            SHELL + "test_without_a_writable_audit_nothing_is_forgotten",
+            SHELL + "test_all_runs_before_a_date_are_forgotten_together",
+        ),
+    ),
+    Requirement(
+        "RUNS-14",
+        "016",
+        "A run is exported as one file without secrets, and a file that was changed is refused",
+        (
+            SHELL + "test_an_exported_run_has_no_planted_secret_and_is_read_again",
+            BUNDLE + "test_an_exported_run_is_read_again_as_it_was_but_for_hashes_of_what_may_have_been_secret",
+            BUNDLE + "test_where_secrets_were_taken_out_no_hash_is_left_by_which_they_could_be_found",
+            BUNDLE + "test_a_file_that_was_changed_or_is_none_is_refused",
+            BUNDLE + "test_a_file_whose_code_is_not_that_of_the_run_is_refused_also_with_a_right_hash",
+        ),
     ),
 )
 

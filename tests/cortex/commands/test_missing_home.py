@@ -39,6 +39,8 @@ LOOKS = [
     ["runs"],
     ["runs", "list", "--json"],
     ["runs", "show", "x"],
+    ["runs", "forget", "x"],
+    ["runs", "export", "x"],
     ["store"],
     ["store", "clear", "--all"],
     ["jobs"],

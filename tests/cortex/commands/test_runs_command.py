@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import anyio
 import pytest
 
+from cortex.audit import Audit
 from cortex.commands import run_command
 from cortex.commands.run_page import Look, page_lines
-from cortex.runs import RunFiles
+from cortex.runs import RunFiles, read_bundle
 from cortex.settings import Settings
-from cortex.settings.sections import RunsSettings
+from cortex.settings.sections import AuditSettings, RunsSettings
 from cortex.views import HomeRuns
-from tests.cortex.runs.support import NOON, details, keeping_cortex, line_of
+from tests.cortex.runs.support import NOON, all_bytes, details, keeping_cortex, line_of
 
 CODE = """console.log("first", context.item);
 const found = await tools.stock({ item: context.item });
@@ -197,3 +199,83 @@ def test_no_text_of_a_run_controls_the_terminal_or_looks_like_a_part_of_the_page
 def test_a_home_without_runs_says_so_and_stays_empty(cortex, tmp_path):
     assert cortex(tmp_path) == ("", "No runs are kept here\n")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_forgetting_a_run_asks_is_recorded_first_and_leaves_the_audit_whole(cortex, ran, tmp_path):
+    home = tmp_path / "copy"
+    shutil.copytree(ran, home)
+    [listed] = [json.loads(line) for line in cortex(home, "--json")[0].splitlines()]
+    recordings = home / "runs" / "recordings"
+    assert len(list(recordings.iterdir())) == 1
+    assert "--yes where nobody can be asked" in cortex(home, "forget", listed["id"], code=2)[1]
+    assert json.loads(cortex(home, "forget", listed["id"][:8], "--yes", "--json")[0]) == {"forgotten": [listed["id"]]}
+    assert list(recordings.iterdir()) == []
+    assert b"pears" not in b"".join(path.read_bytes() for path in (home / "runs").rglob("*") if path.is_file())
+    out, _ = cortex(home, "show", listed["id"])
+    assert "forgotten" in out
+    assert "a run with this hash was there" in out
+    assert run_command(["audit", "verify", "--home", str(home)]) == 0
+    audit = Audit(home / "audit", AuditSettings())
+    [record] = [record for record in audit.records() if record.facts.get("what") == "runs forget"]
+    audit.close()
+    assert (record.kind, record.facts["run"], record.facts["by"]) == ("owner_decision", listed["id"], "owner")
+    assert "is forgotten already" in cortex(home, "forget", listed["id"], "--yes", code=3)[1]
+    assert "is forgotten" in cortex(home, "export", listed["id"], code=3)[1]
+
+
+def test_without_a_writable_audit_nothing_is_forgotten(cortex, home):
+    (home / "audit").write_text("no folder")
+    assert "udit" in cortex(home, "forget", details(0x1A).id, "--yes", code=2)[1]
+    assert b"forgotten" not in all_bytes(home / "runs")
+
+
+def test_all_runs_before_a_date_are_forgotten_together(cortex, home):
+    assert cortex(home, "forget", "--before", "2027-01-16T00:00+00:00", "--yes")[0] == "3 runs forgotten\n"
+    rows = [json.loads(line) for line in cortex(home, "--json")[0].splitlines()]
+    assert [row["outcome"] for row in rows] == ["ok", "forgotten", "forgotten", "forgotten"]
+    assert cortex(home, "forget", "--before", "2020-01-01", "--yes", code=3)[1].endswith("is that old\n")
+
+
+@pytest.mark.parametrize("words", [(), ("1a", "--before", "2027-01-01")])
+def test_forget_needs_to_know_what(cortex, home, words):
+    assert "say what to forget" in cortex(home, "forget", *words, "--yes", code=2)[1]
+
+
+def test_an_exported_run_has_no_planted_secret_and_is_read_again(cortex, tmp_path):
+    secrets = ("ada@corp.example", "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2, "hunter2secret")
+    code = f"""// for {secrets[0]}
+console.log("key is", context.key, "{secrets[1]}");
+const found = await tools.look({{ mail: context.mail, password: context.password }});
+throw new Error("no " + context.mail + " " + found.key);"""
+    context = {"mail": secrets[0], "key": secrets[1], "password": secrets[2]}
+
+    async def run() -> None:
+        cortex = keeping_cortex(tmp_path / "home", runs={"keep_arguments": True})
+
+        @cortex.toolbox.tool
+        async def look(mail: str, password: str) -> dict[str, str]:
+            return {"mail": mail, "password": password, "key": secrets[1]}
+
+        async with cortex, cortex.turn() as turn:
+            await turn.execute_code({"code": code, "context": context})
+
+    anyio.run(run)
+    [listed] = [json.loads(line) for line in cortex(tmp_path / "home", "--json")[0].splitlines()]
+    path = tmp_path / "run.json"
+    _, err = cortex(tmp_path / "home", "export", listed["id"], "-o", str(path))
+    assert "Secrets were taken out of its code" in err
+    data = path.read_bytes()
+    bundle = read_bundle(data)
+    assert [secret for secret in secrets if secret.encode() in data] == []
+    assert bundle.recording is not None
+    assert (bundle.details.id, bundle.recording.calls[0].name) == (listed["id"], "look")
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert "is there already" in cortex(tmp_path / "home", "export", listed["id"], "-o", str(path), code=2)[1]
+    assert "is not kept" in cortex(home_without_code(tmp_path), "export", details(1).id, code=2)[1]
+
+
+def home_without_code(folder):
+    files = RunFiles(folder / "other" / "runs", RunsSettings())
+    files.append(line_of(details(1)))
+    files.close()
+    return folder / "other"
