@@ -1,4 +1,5 @@
 """What a neuron has been good for: model calls saved, what it emitted last and who was told, energy a day, next run.
+And whether it runs now.
 
 Pure; no text in it can control the terminal. The numbers are those of its document: where a process runs it, they lag
 behind by about a second.
@@ -7,13 +8,15 @@ behind by about a second.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cortex.text import fit, local_time
-from neurons import next_run
+from neurons import On, next_run
 
 if TYPE_CHECKING:
-    from neurons import Around, Neuron
+    from cortex.show import Layer
+    from neurons import Around, Neuron, Off
 
 _HOUR_S, _DAY_S = 3_600, 86_400
 _INDENT = "    "
@@ -63,6 +66,44 @@ def life_facts(neuron: Neuron, around: Around, now: float) -> dict[str, Any]:
         "nextRun": next_run(neuron, now) if neuron.is_awake else None,
         "calledAs": f"tools.learned.{neuron.function_name}" if neuron.is_function else None,
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """Whether a neuron runs now, as a word for programs and a reason for people. Words are added, never changed."""
+
+    state: str
+    """`awake`, `starting`, `resting`, `trouble` or `stopped` by the process that runs it; `ready` of a function that
+    can be called; `asleep` when no process runs it; `killed` by the kill switch; `refused` when its document may not
+    run; else its status."""
+    reason: str = ""
+    line: str = ""
+    """For a list; empty where the status, or the line of the kill switch, says it all."""
+
+    @property
+    def facts(self) -> dict[str, str]:
+        return {"state": self.state, "reason": self.reason}
+
+
+def now_of(neuron: Neuron, on: On | Off, refusal: str | None, rests: float | None, layer: Layer | None) -> Now:
+    """`refusal` says why its document may not run, and `rests` until when a function rests."""
+    if isinstance(on, On) and (on.neuron or neuron.is_awake):
+        return Now("killed", on.reason, f"KILLED: {on.reason}" if on.neuron else "")
+    if not neuron.is_awake:
+        return Now(neuron.status.value, neuron.reason)
+    if refusal:
+        return Now("refused", refusal, f"DOES NOT RUN: {refusal}")
+    if rests is not None:
+        why = "too many calls hung, crashed or cost more than its budget"
+        return Now("resting", why, f"rests until {local_time(rests)}: {why}")
+    return Now("ready") if neuron.is_function else _in_layer(neuron, layer)
+
+
+def _in_layer(neuron: Neuron, layer: Layer | None) -> Now:
+    if layer is None or not layer.leads:
+        return Now("asleep", "no process runs the neurons")
+    nerve = layer.nerve(neuron.id)
+    return Now("starting") if nerve is None else Now(nerve.state, nerve.reason, str(nerve))
 
 
 def fit_in(text: str, width: int) -> str:

@@ -30,7 +30,7 @@ from neurons import (
 )
 
 from .exits import REFUSED, CommandError
-from .neuron_life import life_facts, life_lines
+from .neuron_life import Now, life_facts, life_lines, now_of
 from .neuron_rows import (
     counted,
     facts_of,
@@ -171,22 +171,23 @@ class _Look:
 
     def _facts(self, neuron: Neuron, layer: Layer | None, *, in_full: bool = False) -> dict[str, Any]:
         nerve = layer.nerve(neuron.id) if layer is not None else None
-        until = rests_until(neuron, self._now, self._settings.neurons.trial)
-        life = {"restsUntil": until, **life_facts(neuron, self._around(), self._now)}
+        life = {
+            "now": self._now_of(neuron, layer).facts,
+            "restsUntil": self._rests_until(neuron),
+            **life_facts(neuron, self._around(), self._now),
+        }
         return facts_of(neuron, self._now, self._switch.state(neuron.id), nerve, life, in_full=in_full)
+
+    def _now_of(self, neuron: Neuron, layer: Layer | None) -> Now:
+        refusal = why_not_awake(neuron, self._key) if neuron.is_awake and self._key is not None else None
+        return now_of(neuron, self._switch.state(neuron.id), refusal, self._rests_until(neuron), layer)
+
+    def _rests_until(self, neuron: Neuron) -> float | None:
+        return rests_until(neuron, self._now, self._settings.neurons.trial)
 
     def _seen(self, neuron: Neuron, layer: Layer | None) -> str:
         """Why the neuron does not run although it should, or what the layer says of it; empty when all is well."""
-        on = self._switch.state(neuron.id)
-        if isinstance(on, On):
-            return f"KILLED: {on.reason}" if on.neuron else ""
-        if neuron.is_awake and self._key is not None and (reason := why_not_awake(neuron, self._key)):
-            return f"DOES NOT RUN: {reason}"
-        until = rests_until(neuron, self._now, self._settings.neurons.trial)
-        if neuron.is_awake and until is not None:
-            return f"rests until {local_time(until)}: too many calls hung, crashed or cost more than its budget"
-        nerve = layer.nerve(neuron.id) if layer is not None else None
-        return str(nerve) if nerve is not None else ""
+        return self._now_of(neuron, layer).line
 
     def _told(self, text: str, style: str) -> Iterator[str]:
         for line in wrapped(text, self._width):

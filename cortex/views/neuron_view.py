@@ -14,7 +14,6 @@ from neurons import (
     LAYER_KEY,
     ApprovalKey,
     DeferredStorage,
-    Habits,
     KillSwitch,
     NeuronStore,
     On,
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from cortex.channels import OwnerChange
     from cortex.energy import Entry
     from cortex.settings import Settings
-    from neurons import Around, Counters, Fingerprint, Habit, Neuron
+    from neurons import Around, Counters, Fingerprint, Habit, Habits, Neuron
 
 NEURON_ORDER = (Status.AWAITING_OWNER, Status.TRIAL, Status.ACTIVE, Status.QUARANTINE, Status.DISABLED)
 """Neurons that wait for the owner come first."""
@@ -151,6 +150,8 @@ class HomeNeurons:
         return layer_of(found.data if found is not None else None)
 
     def _habits(self) -> Habits:
+        from neurons import Habits  # noqa: PLC0415 - a list of neurons in a terminal needs none of it
+
         return Habits(self._storage, self._settings.neurons.habits, read=_unread)
 
 

@@ -808,9 +808,39 @@ def test_a_function_that_rests_says_until_when(shell):
     )
     assert "rests until" not in shell("list").out
     assert shell("list", "--json").json[0]["restsUntil"] is None
+    assert shell("list", "--json").json[0]["now"] == {"state": "ready", "reason": ""}
     shell.agent.deliver(function.id, Delivered(at=time.time(), signals=9, errors=9))
     assert "rests until" in shell("list").out
+    assert shell("list", "--json").json[0]["now"]["state"] == "resting"
     assert shell("list", "--json").json[0]["restsUntil"] == pytest.approx(time.time() + 3_600, abs=120)
+
+
+def test_programs_read_in_one_word_whether_a_neuron_runs(shell):
+    def now() -> tuple[str, str]:
+        facts = shell("show", neuron.id, "--json").json["now"]
+        [listed] = shell("list", "--json").json
+        assert listed["now"] == facts
+        return facts["state"], facts["reason"]
+
+    neuron = shell.agent.waiting()
+    assert now() == ("awaiting_owner", "")
+    shell.agent.approve(neuron.id, shown(neuron))
+    assert now() == ("asleep", "no process runs the neurons")
+    layer(shell)
+    assert now() == ("starting", "")
+    layer(shell, neurons={neuron.id: {"state": "awake"}})
+    assert now() == ("awake", "")
+    layer(shell, neurons={neuron.id: {"state": "trouble", "reason": "no tool"}})
+    assert now() == ("trouble", "no tool")
+    switch = KillSwitch(shell.home / "state")
+    switch.turn_on("fire", "owner")
+    assert now() == ("killed", "fire")
+    switch.turn_off("it is out", "owner")
+    path = shell.home / "state" / "neurons" / f"{neuron.id}.json"
+    path.write_text(path.read_text().replace("emit(", "emit( ", 1))
+    assert now()[0] == "refused"
+    shell("disable", neuron.id, "--reason", "enough")
+    assert now() == ("disabled", "enough")
 
 
 def test_the_energy_of_a_day_is_measured_once_an_hour_has_passed(shell):
