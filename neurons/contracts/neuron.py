@@ -255,7 +255,7 @@ class Difference(Part):
     input: str
     """Which run it was, and what was changed in its input."""
     script: str
-    """What the script gave; or `calls …`, `reads …`, `failed: …`."""
+    """What the script gave; or `calls …`, `calls only …`, `also calls …`, `failed: …`."""
     candidate: str
 
     @property
@@ -265,7 +265,7 @@ class Difference(Part):
 
 def _done(what: str) -> str:
     """A value is JSON, and begins with none of these words."""
-    return what if what.startswith(("calls ", "reads ", "failed: ")) else f"gave {what}"
+    return what if what.startswith(("calls ", "also calls ", "failed: ")) else f"gave {what}"
 
 
 class Equality(Part):
@@ -300,15 +300,24 @@ class Equality(Part):
         """The result in one line, claiming no more than was compared."""
         if not self.compared:
             return f"not compared with the recorded scripts: {self.why or 'no recorded run could be repeated'}"
-        what = f"asks the same of {' and '.join(self.asked)} in" if self.only_calls and self.asked else "equal on"
-        changed = self.compared - self.runs
-        line = f"{what} {self.equal} of {self.compared}: {_counted(self.runs, 'recorded run')}"
-        line += f" and {_counted(changed, 'changed input')}" if changed > 0 else ""
-        if self.only_calls:
-            line += "; what it emits could not be compared"
+        line = self._result
         if self.skipped:
             line += f"; {_counted(self.skipped, 'run')} could not be repeated"
         return f"{line}; there was no time for more" if self.is_cut else line
+
+    @property
+    def _result(self) -> str:
+        asked, found = " and ".join(self.asked), self.first_difference
+        only_asked = self.only_calls and asked
+        if only_asked and found is not None and not found.candidate.startswith("failed: "):
+            # The comparison ends at the first difference: a count would say nothing.
+            line = f"asks {asked} for other things than the recorded scripts, so what it emits cannot be compared"
+            return f"{line}; asks for the same in {self.equal} of {self.compared} inputs" if self.equal else line
+        what = f"asks the same of {asked} in" if only_asked else "equal on"
+        changed = self.compared - self.runs
+        line = f"{what} {self.equal} of {self.compared}: {_counted(self.runs, 'recorded run')}"
+        line += f" and {_counted(changed, 'changed input')}" if changed > 0 else ""
+        return f"{line}; what it emits could not be compared" if self.only_calls else line
 
 
 def _counted(number: int, noun: str) -> str:

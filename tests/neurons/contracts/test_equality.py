@@ -22,6 +22,27 @@ def test_of_a_neuron_whose_emission_cannot_be_compared_only_the_calls_are_claime
     )
 
 
+def test_a_neuron_that_asks_for_other_things_is_said_to_and_not_counted():
+    found = Difference(
+        input="recorded run 1",
+        script='calls only shop.stock {"item":"milk"}',
+        candidate='also calls shop.stock {"item":"tea"}',
+    )
+    said = Equality(runs=1, compared=1, only_calls=True, asked=("shop.stock",), first_difference=found)
+    assert said.line == (
+        "asks shop.stock for other things than the recorded scripts, so what it emits cannot be compared"
+    )
+    some = said.model_copy(update={"compared": 4, "equal": 3, "runs": 2, "skipped": 1})
+    assert some.line == f"{said.line}; asks for the same in 3 of 4 inputs; 1 run could not be repeated"
+    assert found.line == (
+        'on recorded run 1: the script calls only shop.stock {"item":"milk"}, and it also calls shop.stock {"item":"tea"}'
+    )
+    failed = found.model_copy(update={"candidate": "failed: ToolError: no"})
+    assert said.model_copy(update={"first_difference": failed}).line == (
+        "asks the same of shop.stock in 0 of 1: 1 recorded run; what it emits could not be compared"
+    )
+
+
 def test_nothing_compared_is_no_equality():
     assert Equality(skipped=3, why="its scripts were not kept").line == (
         "not compared with the recorded scripts: its scripts were not kept"
@@ -32,5 +53,5 @@ def test_nothing_compared_is_no_equality():
 
 def test_a_difference_says_what_each_gave_called_or_failed_with():
     assert Difference(input="run 1", script="1", candidate="2").line == "on run 1: the script gave 1, and it gave 2"
-    failed = Difference(input="run 1", script="calls nothing more", candidate="failed: ToolError: no")
-    assert failed.line == "on run 1: the script calls nothing more, and it failed: ToolError: no"
+    failed = Difference(input="run 1", script="calls nothing", candidate="failed: ToolError: no")
+    assert failed.line == "on run 1: the script calls nothing, and it failed: ToolError: no"

@@ -151,6 +151,16 @@ async def test_of_a_neuron_that_emits_something_else_only_the_calls_are_claimed(
     assert result.line.startswith("asks the same of shop.stock in ")
     other = await compared(neuron_of("await tools.shop.stock({ all: true })"), watched())
     assert other.is_different
+    assert other.line.startswith("asks shop.stock for other things than the recorded scripts, so what it emits")
+    assert (other.first_difference.script, other.first_difference.candidate) == (
+        "calls shop.stock {}",
+        'calls shop.stock {"all":true}',
+    )
+    more = await compared(neuron_of("for (const a of [{}, { b: 1 }]) await tools.shop.stock(a)"), watched())
+    assert (more.first_difference.script, more.first_difference.candidate) == (
+        "calls only shop.stock {}",
+        'also calls shop.stock {"b":1}',
+    )
     nothing = await compared(candidate("emit('seen', 1)"), [run("return { a: 2 }")])
     assert (nothing.compared, nothing.is_different) == (0, False)
 
