@@ -466,6 +466,7 @@ class DenoRuntime:
             fetches=network.requests if network else 0,
             fetched_bytes=network.received_bytes if network else 0,
             failed_calls=run.bridge.failed_calls,
+            failed_fetches=run.bridge.failed_fetches,
             level=self.wall.level,
             layers=self.wall.held,
         )
@@ -484,7 +485,7 @@ class DenoRuntime:
         if stopped is None or fault.error.type not in {ErrorType.CRASH, ErrorType.MEMORY}:
             return fault
         self._programs.kill()
-        return RunFault(ExecutionError(ErrorType.CRASH, f"The run was stopped: {stopped}"))
+        return RunFault(ExecutionError(ErrorType.CRASH, f"The run was stopped: {stopped}", stopped=True))
 
     async def _close(self, pool: Pool | None, tasks: anyio.abc.TaskGroup) -> None:
         try:

@@ -87,7 +87,7 @@ class AuditJournal:
         match event:
             case ExecutionStarted():
                 # Recorded before the run: a run whose host is killed has left a line, too.
-                started = {"code_hash": event.code_hash, "cost": event.cost, "level": event.level}
+                started = {"code_hash": event.code_hash, "cost": event.cost, "level": event.level, "lent": event.tools}
                 # A run whose host has died must not look as if it still ran.
                 host = {"host": os.getpid(), "host_started": self._host_started}
                 self._audit.record("intent", **_facts(_of(event.intent), **started, **host))
@@ -141,11 +141,14 @@ class AuditJournal:
             ok=outcome.ok,
             reply_code=reply_code(outcome),
             error_type=outcome.error.type if outcome.error else None,
+            stopped=(outcome.error is not None and outcome.error.stopped) or None,
             execution_ms=round(metrics.execution_ms, 3),
+            total_ms=round(metrics.total_ms, 3),
             cpu_ms=round(metrics.cpu_ms, 3),
             peak_memory_mb=round(metrics.peak_memory_mb, 1),
             tool_calls=metrics.tool_calls,
             fetches=metrics.fetches,
+            failed_fetches=metrics.failed_fetches or None,
             fetched_bytes=metrics.fetched_bytes,
             result_bytes=outcome.result_bytes or len(reply),
             result_hash=hashlib.sha256(reply).hexdigest(),

@@ -34,6 +34,7 @@ COMMANDS = {
     "kill": "stop everything now: what runs is killed, and nothing new runs until revive",
     "revive": "turn the kill switch off again",
     "stats": "show how often hands, habits, neurons and learned functions were used, and what they saved",
+    "metrics": "print counts and times of everything on the home, for Prometheus",
     "audit": "show what happened, and verify that the record was not changed",
     "config": "print the settings, and where each came from",
     "doctor": "test what works on this machine",

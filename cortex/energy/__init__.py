@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from .forecasts import Forecast, TierForecast, energy_note, forecast, prices
     from .gate import Affordable, Insufficient, metered_cost, recharged, weigh
     from .ledger import Entry
+    from .ledger_tail import LedgerPlace, entries_after
     from .ports import EnergyBusy, EnergyError, EnergyNotOnDisk, Ledger
     from .reserve import EnergyReserve, Reservation, entries_in, is_untouched
     from .wording import despite_the_level, drawn, explain, in_about, outlook, rounded_down
@@ -18,6 +19,7 @@ else:
             "forecasts": "Forecast TierForecast energy_note forecast prices",
             "gate": "Affordable Insufficient metered_cost recharged weigh",
             "ledger": "Entry",
+            "ledger_tail": "LedgerPlace entries_after",
             "ports": "EnergyBusy EnergyError EnergyNotOnDisk Ledger",
             "reserve": "EnergyReserve Reservation entries_in is_untouched",
             "wording": "despite_the_level drawn explain in_about outlook rounded_down",

@@ -124,7 +124,7 @@ class LedgerFile:
             data = end_of_file(handle, os.fstat(handle).st_size, last).data
         finally:
             os.close(handle)
-        found = (_entry(line) for line in data.split(b"\n")[:-1])
+        found = (entry_of(line) for line in data.split(b"\n")[:-1])
         return [entry for entry in found if entry is not None][-last:]
 
     def close(self) -> None:
@@ -153,7 +153,8 @@ def as_line(entry: Entry) -> bytes:
     return entry.model_dump_json(exclude_none=True).encode() + b"\n"
 
 
-def _entry(line: bytes) -> Entry | None:
+def entry_of(line: bytes) -> Entry | None:
+    """The entry on a line without its line end; None for any other line."""
     try:
         return Entry.model_validate_json(line)
     except ValidationError:
@@ -172,9 +173,9 @@ def _read_end(path: Path) -> Reading | None:
         os.close(handle)
     whole = data.rfind(b"\n") + 1
     lines = data[:whole].split(b"\n")[:-1]
-    newest = next(filter(None, map(_entry, reversed(lines))), None)
+    newest = next(filter(None, map(entry_of, reversed(lines))), None)
     if lines:
-        is_damaged = newest is None or _entry(lines[-1]) is None
+        is_damaged = newest is None or entry_of(lines[-1]) is None
     else:
         # The very first line may be torn, too; any other content was not written by us.
         is_damaged = not (data.startswith(_FIRST_LINE) or _FIRST_LINE.startswith(data))

@@ -53,5 +53,5 @@ class CancellingRuntime:
                 return await self._runtime.execute(request, tools, network=network, workspace=workspace, **lent)
             finally:
                 self._running.discard(scope)
-        error = ExecutionError(ErrorType.CRASH, f"The run was stopped: {self._stopped}")
+        error = ExecutionError(ErrorType.CRASH, f"The run was stopped: {self._stopped}", stopped=True)
         return ExecutionOutcome(ok=False, error=error)

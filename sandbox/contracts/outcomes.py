@@ -59,6 +59,8 @@ class ExecutionError:
     stack: str | None = None
     where: str | None = None
     """Line and column in the author's code, and that line; of errors that the running code raised."""
+    stopped: bool = False
+    """True when the kill switch ended the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,8 @@ class Metrics:
     failed_calls: int = 0
     """Tool calls and fetches that were answered with an error, even if the code caught it. An HTTP response of any
     status is not an error."""
+    failed_fetches: int = 0
+    """Those of them that were fetches. Some were never sent, so they are not a part of `fetches`."""
     cached: bool = False
     """Nothing ran: this is the cached result of an earlier run of the same code."""
     level: str = "none"

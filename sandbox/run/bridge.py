@@ -123,7 +123,7 @@ class Bridge:
         self._unsent_bytes = 0
         self.made = CallsMade()
         self.calls = 0
-        self.failed_calls = 0
+        self.failed_calls = self.failed_fetches = 0
         """Failed calls of tools and of the network. Files and the store do not count: a missing file is no failure."""
         self._fetches = 0
         self._file_calls = 0
@@ -146,7 +146,7 @@ class Bridge:
 
     def renew(self) -> None:
         """Reset all counts: for a resident program, the limits of a run apply to each signal."""
-        self.calls = self.failed_calls = self._fetches = self._file_calls = self._store_calls = 0
+        self.calls = self.failed_calls = self.failed_fetches = self._fetches = self._file_calls = self._store_calls = 0
         self.made = CallsMade()
         self._tool_line.renew()
         if self.network is not None:
@@ -180,7 +180,7 @@ class Bridge:
         # Check even if the process is dead: its call may have lain in the pipe while the host was stopped.
         stopped = None if isinstance(call, FileCall) else self._stopped()
         if stopped is not None:
-            raise RunFault(ExecutionError(ErrorType.CRASH, f"The run was stopped: {stopped}"))
+            raise RunFault(ExecutionError(ErrorType.CRASH, f"The run was stopped: {stopped}", stopped=True))
         if isinstance(call, ToolCall):
             self._tool_line.join(call)
 
@@ -321,6 +321,7 @@ class Bridge:
 
     def _refusal(self, call: Call, error: ToolError) -> bytes:
         self.failed_calls += not isinstance(call, FileCall | StoreCall)
+        self.failed_fetches += isinstance(call, Fetch)
         # The tool's author may have put anything into the error: send only text to the code.
         text, code = (str(part).encode(errors="replace").decode() for part in (error, error.code))
         return tool_error_frame(call.call_id, text, code, retryable=bool(error.retryable))

@@ -213,6 +213,7 @@ async def test_the_kill_switch_stops_a_runtime_that_is_not_deno(tmp_path: Path):
                 cortex.switch.turn_on("enough", by="owner")
     assert answers[0].startswith("EXECUTION_ERROR: CrashError: The run was stopped: ")
     assert answers[1].startswith("EXECUTION_DENIED: Kill switch is on since ")
+    assert [one.facts.get("stopped") for one in cortex.audit.records() if one.kind == "execution"] == [True]
 
 
 async def test_listeners_hear_what_happens_in_every_turn_and_what_the_owner_decides(tmp_path: Path):

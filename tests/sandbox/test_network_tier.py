@@ -275,7 +275,7 @@ async def test_a_request_that_failed_is_counted_and_a_status_is_an_answer(server
         try { await fetch("https://not-allowed.example/") } catch {}
         return (await fetch(context.at + "/missing")).status"""
     outcome = await fetched(code, server)
-    assert (outcome.result, outcome.metrics.failed_calls) == (404, 1)
+    assert (outcome.result, outcome.metrics.failed_calls, outcome.metrics.failed_fetches) == (404, 1, 1)
 
 
 async def test_a_flood_of_requests_that_wait_ends_the_run(server):

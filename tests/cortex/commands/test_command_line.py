@@ -69,7 +69,7 @@ def test_json_is_for_programs():
     assert answer["logs"] == [{"level": "warn", "text": "w"}]
     assert answer["metrics"].keys() == {
         *("startup_ms", "execution_ms", "total_ms", "cpu_ms", "peak_memory_mb", "tool_calls"),
-        *("fetches", "fetched_bytes", "failed_calls", "cached", "level", "layers"),
+        *("fetches", "fetched_bytes", "failed_calls", "failed_fetches", "cached", "level", "layers"),
     }
     assert (answer["metrics"]["level"], "seccomp" in answer["metrics"]["layers"]) == ("full", True)
 

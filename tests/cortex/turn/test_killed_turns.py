@@ -163,6 +163,8 @@ async def test_a_given_runtime_is_stopped_by_the_watcher_of_the_switch(tmp_path,
                 await started.wait()
                 assert KillSwitch(tmp_path / "state").turn_on("why not", "owner").processes == ()
         assert texts[0].startswith("EXECUTION_ERROR: CrashError: The run was stopped: Kill switch is on since ")
+        (ended,) = [record.facts for record in place.audit.records() if record.kind == "execution"]
+        assert ended["stopped"] is True
 
 
 @pytest.mark.deno

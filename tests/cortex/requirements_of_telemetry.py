@@ -1,0 +1,84 @@
+"""The promises about metrics and traces: what they count, what they never hold, and what they cost. Part of
+`tests/requirements.py`."""
+
+from __future__ import annotations
+
+from tests.requirement import Requirement
+
+EXPOSITION = "tests/cortex/telemetry/test_exposition.py::"
+FOLD = "tests/cortex/telemetry/test_fold.py::"
+PAGE = "tests/cortex/telemetry/test_telemetry_docs.py::"
+OF_HOME = "tests/cortex/telemetry/test_home_metrics.py::"
+
+REQUIREMENTS = (
+    Requirement(
+        "METRICS-CLEAN",
+        "console 6",
+        "Prometheus reads the metrics: names, types, units, help, escaped labels, buckets that rise",
+        (
+            EXPOSITION + "test_a_metric_is_named_as_prometheus_wants_it",
+            EXPOSITION + "test_the_parser_of_prometheus_reads_every_metric_with_its_type_and_help",
+            EXPOSITION + "test_every_text_in_a_label_comes_back_as_it_was",
+            EXPOSITION + "test_the_buckets_of_a_histogram_rise_to_its_count",
+            EXPOSITION + "test_what_is_no_number_of_at_least_0_is_not_counted",
+            EXPOSITION + "test_the_json_for_programs_has_every_metric",
+            OF_HOME + "test_the_command_prints_text_for_prometheus_and_json_for_programs",
+        ),
+    ),
+    Requirement(
+        "METRICS-SEED",
+        "seed 001",
+        "The metrics of the source documents are there, and each is named in the help of the one that has its numbers",
+        (
+            EXPOSITION + "test_the_help_of_a_metric_names_the_one_of_the_source_documents",
+            PAGE + "test_the_table_of_metrics_names_each_with_its_type_labels_and_seed",
+            FOLD + "test_a_run_is_counted_by_how_it_ended",
+            FOLD + "test_a_refused_request_is_counted_and_one_for_another_tool_is_not",
+            FOLD + "test_a_failure_is_counted_by_its_kind",
+            FOLD + "test_a_run_is_measured_and_one_from_the_cache_is_not",
+            FOLD + "test_lent_tools_and_answers_of_the_owner_are_counted",
+            FOLD + "test_a_kind_of_failure_that_nobody_knows_is_an_other_one",
+        ),
+    ),
+    Requirement(
+        "METRICS-LABELS",
+        "console 6",
+        "No label holds a text of an agent, a server or a stranger, and labels have at most fifty values",
+        (
+            FOLD + "test_no_text_of_an_agent_is_in_the_metrics",
+            FOLD + "test_a_tool_call_is_counted_by_its_server_and_never_by_its_name",
+            FOLD + "test_at_most_fifty_servers_have_series_of_their_own",
+            OF_HOME + "test_neurons_are_counted_by_status_and_only_those_of_the_owner_are_named",
+        ),
+    ),
+    Requirement(
+        "METRICS-HOME",
+        "console 6",
+        "One page has the runs of all processes of a home, and counters rise over restarts and deleted days",
+        (
+            OF_HOME + "test_runs_of_several_processes_are_in_one_page",
+            OF_HOME + "test_the_next_process_goes_on_where_the_last_one_stopped",
+            OF_HOME + "test_what_was_counted_stays_when_old_days_are_deleted",
+            OF_HOME + "test_another_audit_is_counted_from_its_beginning",
+            OF_HOME + "test_the_metrics_of_a_running_console_follow_the_home",
+            OF_HOME + "test_the_ledger_is_read_once_and_a_rolled_one_goes_on",
+            OF_HOME + "test_a_place_in_the_ledger_moves_by_whole_lines",
+            OF_HOME + "test_the_kill_switch_and_the_last_record_are_shown",
+            FOLD + "test_any_facts_can_be_folded_and_no_counter_falls",
+            FOLD + "test_energy_that_comes_back_never_lowers_what_was_spent",
+            FOLD + "test_energy_is_counted_by_what_spent_it_and_the_owners_changes_are_not",
+        ),
+    ),
+    Requirement(
+        "METRICS-CACHE",
+        "console 6",
+        "What was added up is kept in the cache, which may be deleted or damaged and is never the truth",
+        (
+            EXPOSITION + "test_what_is_kept_as_json_comes_back",
+            OF_HOME + "test_a_deleted_cache_is_made_again",
+            OF_HOME + "test_a_damaged_cache_is_made_again",
+            OF_HOME + "test_an_empty_home_has_metrics_and_stays_empty",
+            OF_HOME + "test_a_part_that_cannot_be_read_takes_nothing_else_with_it",
+        ),
+    ),
+)
