@@ -295,6 +295,7 @@ def is_negative(node: Node) -> bool:
     return value is not None and value.type == "number" and operator(node) in ("op:-", "op:+")
 
 
+@lru_cache(maxsize=1024)
 def number_of(text: str) -> float | None:
     """The value of a sum or product of plain numbers, such as `24 * 60 * 60`; None for anything else. Brackets are not
     minded: it must only be the same for the same text."""

@@ -113,14 +113,20 @@ class _Reading:
             self._depth = depth
 
     def _below(self, node: Node, label: str) -> None:
-        for kid in node.kids:
-            if kid.field != "operator":
-                self._visit(kid, label)
+        self._each([kid for kid in node.kids if kid.field != "operator"], label)
 
     def _inside(self, node: Node, above: str) -> None:
         """Visit the children in place of the node itself."""
-        for kid in node.kids:
-            self._visit(kid, above)
+        self._each(node.kids, above)
+
+    def _each(self, nodes: list[Node], above: str) -> None:
+        """Visit all of them: `_visit` without a call for each node."""
+        depth, visit, other = self._depth, _VISITS.get, _ANY
+        if depth < MAX_DEPTH:
+            self._depth = depth + 1
+            for node in nodes:
+                visit(node.type, other)(self, node, above)
+            self._depth = depth
 
     def _first(self, node: Node, above: str) -> None:
         """Visit the first child in place of the node: the rest is a type."""
@@ -131,9 +137,7 @@ class _Reading:
         label = self._names.label(node)
         if above and not self._quiet:
             self._parts[above, label] += 1
-        for kid in node.kids:
-            if kid.field != "operator":
-                self._visit(kid, label)
+        self._below(node, label)
 
     def _nothing(self, node: Node, above: str) -> None:
         """Skip the node."""

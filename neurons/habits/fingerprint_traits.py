@@ -338,10 +338,11 @@ class Traits:
 
     def _power(self, node: Node) -> str:
         """The operator; `x * x` is `x ** 2`, but in `d * d <= n`, for which others take the root."""
-        kind, sides = operator(node), [bare(kid) for kid in node.kids if kid.field != "operator"]
-        is_product = kind == "op:*" and node not in self._limits and len(sides) == 2
-        is_square = is_product and self._names.text(sides[0]) == self._names.text(sides[1])
-        return "op:**" if is_square else kind
+        kind = operator(node)
+        if kind != "op:*" or node in self._limits:
+            return kind
+        sides = [self._names.text(bare(kid)) for kid in node.kids if kid.field != "operator"]
+        return "op:**" if len(sides) == 2 and sides[0] == sides[1] else kind
 
     def _exponent(self, node: Node | None) -> None:
         # Behind a name it is a parameter, as the years in `p * (1 + r) ** n` are.
