@@ -13,10 +13,15 @@ from typing import Any
 from sandbox import CodeReader
 
 from .effects import MAX_EFFECT_CHARS, MAX_EFFECTS, UNKNOWN, request, same_effect
-from .fingerprint_marks import MAX_MARK_CHARS, MAX_MARKS
-from .fingerprint_names import MAX_NAME_CHARS
-from .fingerprint_parts import MAX_LITERAL_CHARS, MAX_LITERALS, MAX_NAMES, MAX_PARTS
-from .fingerprint_shape import read
+from .fingerprint_limits import (
+    MAX_LITERAL_CHARS,
+    MAX_LITERALS,
+    MAX_MARK_CHARS,
+    MAX_MARKS,
+    MAX_NAME_CHARS,
+    MAX_NAMES,
+    MAX_PARTS,
+)
 from .sketch import Sketch
 
 # JSON escapes take up to six characters each; the rest is room for the names around the literals.
@@ -99,6 +104,8 @@ class Fingerprint:
 
 def fingerprint(code: str) -> Fingerprint | None:
     """The fingerprint of the code; None if it is too large. Never call it in the host process: the parser may hang."""
+    from .fingerprint_shape import read  # noqa: PLC0415 - the host never parses
+
     found = read(code)
     return None if found is None else Fingerprint.of_json(found)
 

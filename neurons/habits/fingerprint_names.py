@@ -6,13 +6,12 @@ host offer keeps its own name.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import lru_cache
 
+from .fingerprint_limits import MAX_NAME_CHARS
 from .fingerprint_nodes import FUNCTIONS, REFERENCES, Local, Node
 
-MAX_NAME_CHARS = 120
 _MAX_ALIASES = 8
 
 LITERALS = {"string": "text", "number": "number", "regex": "regex", "true": "boolean", "false": "boolean"}
@@ -83,10 +82,6 @@ _WEB = """
 
 _KNOWN_MEMBERS = frozenset(f"{_ARRAYS} {_TEXTS} {_NUMBERS_AND_DATES} {_COLLECTIONS_AND_PROMISES} {_WEB}".split())
 
-_ARITHMETIC = re.compile(r"[\d.eE+*/() ]{1,40}")
-_SUM = re.compile(r" {0,3}\+ {0,3}")
-_PRODUCT = re.compile(r" {0,3}([*/]) {0,3}")
-_AROUND = "() "
 
 Path = tuple[str, ...]
 
@@ -293,25 +288,3 @@ def _operator(name: str) -> str:
 def is_negative(node: Node) -> bool:
     value = node.at.get("argument")
     return value is not None and value.type == "number" and operator(node) in ("op:-", "op:+")
-
-
-@lru_cache(maxsize=1024)
-def number_of(text: str) -> float | None:
-    """The value of a sum or product of plain numbers, such as `24 * 60 * 60`; None for anything else. Brackets are not
-    minded: it must only be the same for the same text."""
-    text = text.replace("_", "")
-    if not _ARITHMETIC.fullmatch(text):
-        return None
-    try:
-        return float(text) if text.isdecimal() else sum(map(_product, _SUM.split(text.strip(_AROUND))))
-    except (ValueError, ZeroDivisionError, OverflowError):
-        return None
-
-
-def _product(text: str) -> float:
-    first, *rest = _PRODUCT.split(text.strip(_AROUND))
-    value = float(first.strip(_AROUND))
-    for sign, factor in zip(rest[::2], rest[1::2], strict=True):
-        number = float(factor.strip(_AROUND))
-        value = value * number if sign == "*" else value / number
-    return value

@@ -9,12 +9,7 @@ from functools import lru_cache
 from typing import Any
 from zlib import crc32
 
-from .fingerprint_names import MAX_NAME_CHARS
-
-MAX_PARTS = 512
-MAX_LITERALS = 64
-MAX_LITERAL_CHARS = 200
-MAX_NAMES = 32
+from .fingerprint_limits import MAX_LITERAL_CHARS, MAX_LITERALS, MAX_NAME_CHARS, MAX_NAMES, MAX_PARTS
 
 # Labels that every script has. The other labels are words of JavaScript or the host, say more, and count double.
 _PLAIN = frozenset(

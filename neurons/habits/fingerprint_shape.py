@@ -9,23 +9,17 @@ Like `fingerprint_tree.py`, it must not run in the host process: the parser can 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from typing import Any
 
+from .fingerprint_data import Data
 from .fingerprint_declared import declared
-from .fingerprint_names import DATA, LITERALS, MAX_NAME_CHARS, Names, bare, is_negative, operator
+from .fingerprint_names import DATA, LITERALS, Names, bare, operator
 from .fingerprint_nodes import FUNCTIONS, REFERENCES, Local, Node
-from .fingerprint_parts import Found
 from .fingerprint_traits import Traits
 from .fingerprint_tree import tree_of
+from .fingerprint_walk import IN_FAILURE, MAX_DEPTH
 
-MAX_DEPTH = 150
-"""Nesting limit, for variables whose values use other variables: deeper values are visited from the top again."""
 MAX_AGAIN = 2_000
-_UNKNOWN = "${}"
-# Larger than any nesting of data. Inside constant data literals are kept but not counted; inside error handling
-# neither.
-_IN_FAILURE = 1_000
 
 _TRANSPARENT = frozenset(
     {
@@ -63,20 +57,13 @@ def read(code: str) -> dict[str, Any] | None:
     return found
 
 
-class _Reading:
+class _Reading(Data):
     """Walks through the script once. A variable's value is visited where it is first used, as if it stood there."""
 
     def __init__(self, names: Names, locals_: list[Local]) -> None:
-        self._names = names
+        super().__init__(names)
         self._locals = locals_
-        self._found = Found()
-        self._parts = self._found.parts
-        self._place = ""
-        """What the data being visited is given to."""
-        self._depth = 0
         self._again = 0
-        self._quiet = 0
-        """While above 0, no part is counted."""
 
     def of(self, root: Node) -> dict[str, Any]:
         self._visit(root, "fn")
@@ -93,61 +80,6 @@ class _Reading:
                 self._visit(value, "fn")
         return self._found.to_json()
 
-    def _note(self, above: str, label: str) -> None:
-        if above and not self._quiet:
-            self._parts[above, label] += 1
-
-    def _keep(self, above: str, kind: str, text: str) -> None:
-        """Keep a literal with what it is given to."""
-        if kind in ("text", "list"):
-            self._found.addresses(text)
-        if self._quiet < _IN_FAILURE:
-            self._found.literal(self._place if above in DATA else above, kind, text)
-
-    def _visit(self, node: Node, above: str) -> None:
-        """Count the node below the label above it, then visit its children."""
-        depth = self._depth
-        if depth < MAX_DEPTH:
-            self._depth = depth + 1
-            _VISITS.get(node.type, _ANY)(self, node, above)
-            self._depth = depth
-
-    def _below(self, node: Node, label: str) -> None:
-        self._each([kid for kid in node.kids if kid.field != "operator"], label)
-
-    def _inside(self, node: Node, above: str) -> None:
-        """Visit the children in place of the node itself."""
-        self._each(node.kids, above)
-
-    def _each(self, nodes: list[Node], above: str) -> None:
-        """Visit all of them: `_visit` without a call for each node."""
-        depth, visit, other = self._depth, _VISITS.get, _ANY
-        if depth < MAX_DEPTH:
-            self._depth = depth + 1
-            for node in nodes:
-                visit(node.type, other)(self, node, above)
-            self._depth = depth
-
-    def _first(self, node: Node, above: str) -> None:
-        """Visit the first child in place of the node: the rest is a type."""
-        for kid in node.kids[:1]:
-            self._visit(kid, above)
-
-    def _any(self, node: Node, above: str) -> None:
-        label = self._names.label(node)
-        if above and not self._quiet:
-            self._parts[above, label] += 1
-        self._below(node, label)
-
-    def _nothing(self, node: Node, above: str) -> None:
-        """Skip the node."""
-
-    def _quietly(self, node: Node, _above: str) -> None:
-        """Error handling: the names that it uses count as used, but its parts do not count."""
-        self._quiet += _IN_FAILURE
-        self._below(node, "fn")
-        self._quiet -= _IN_FAILURE
-
     def _if(self, node: Node, above: str) -> None:
         if _only_throws(node):
             self._quietly(node, above)
@@ -162,7 +94,7 @@ class _Reading:
                 self._found.globals.add(name)
         if local is None or local.value is None or (local.used and not self._is_looked_at_again(local.value)):
             self._note(above, self._names.label(node))
-        elif self._depth >= MAX_DEPTH - 1 or self._quiet >= _IN_FAILURE:
+        elif self._depth >= MAX_DEPTH - 1 or self._quiet >= IN_FAILURE:
             # Visited where it is used next, or at the end.
             self._note(above, self._names.label(node))
             local.deferred = True
@@ -217,7 +149,7 @@ class _Reading:
         function = callee if local is None else local.value
         if function is None or function.type not in FUNCTIONS or (local is not None and local.used):
             return False
-        if self._quiet >= _IN_FAILURE:
+        if self._quiet >= IN_FAILURE:
             return False
         if local is not None:
             local.used = True
@@ -283,70 +215,6 @@ class _Reading:
             if kid.field in ("right", "body"):
                 self._visit(kid, "loop")
 
-    def _literal(self, node: Node, above: str) -> None:
-        kind, text = LITERALS[node.type], self._names.text(node)
-        if above and not self._quiet:
-            self._parts[above, kind] += 1
-        self._keep(above, kind, text[1:-1] if kind == "text" else text)
-
-    def _unary(self, node: Node, above: str) -> None:
-        if not is_negative(node):
-            self._any(node, above)
-            return
-        self._note(above, "number")
-        self._keep(above, "number", self._names.text(node))
-
-    def _binary(self, node: Node, above: str) -> None:
-        if self._names.is_text(node):
-            self._joined(node, above)
-        else:
-            self._any(node, above)
-
-    def _joined(self, node: Node, above: str) -> None:
-        """A template string, or strings and values joined by `+`."""
-        self._note(above, "text")
-        self._keep(above, "text", "".join(self._pieces(node)))
-
-    def _pieces(self, node: Node) -> Iterator[str]:
-        """The known pieces of the text; the unknown ones are visited."""
-        node = bare(node)
-        literal = self._constant(node)
-        if literal is not None:
-            text = self._names.text(literal)
-            text = text[1:-1] if literal.type == "string" else text
-            self._found.addresses(text)
-            yield text
-        elif self._depth >= MAX_DEPTH - 1:
-            yield _UNKNOWN
-        elif node.type == "template_string":
-            self._depth += 1
-            for kid in node.kids:
-                if kid.type != "template_substitution":
-                    yield self._names.text(kid)
-                elif kid.kids:
-                    yield from self._pieces(kid.kids[0])
-            self._depth -= 1
-        elif node.type == "binary_expression" and operator(node) == "op:+":
-            self._depth += 1
-            for kid in node.kids:
-                if kid.field != "operator":
-                    yield from self._pieces(kid)
-            self._depth -= 1
-        else:
-            yield _UNKNOWN
-            self._visit(node, "text")
-
-    def _constant(self, node: Node) -> Node | None:
-        """The literal that the node is, or that its variable stands for."""
-        if node.type in LITERALS:
-            return node
-        local = node.local if node.type in REFERENCES else None
-        value = bare(local.value) if local is not None and local.value is not None else None
-        if local is None or value is None or value.type not in LITERALS:
-            return None
-        local.used = True
-        return value
-
     def _assignment(self, node: Node, above: str) -> None:
         """`a = b`, and `a += b` as `a = a + b`."""
         self._note(above, "=")
@@ -360,35 +228,8 @@ class _Reading:
             if kid.field != "operator":
                 self._visit(kid, below if kid.field == "right" else "=")
 
-    def _data(self, node: Node, above: str) -> None:
-        """An object or an array. Constant content is kept as a literal, and not counted, however large it is."""
-        label, outer = node.type, self._place
-        self._note(above, label)
-        if above not in DATA:
-            self._place = above
-        if label == "array" and self._names.is_constant(node):
-            self._keep(above, "list", self._names.text(node))
-        else:
-            for kid in node.kids:
-                self._item(kid, label)
-        self._place = outer
 
-    def _item(self, node: Node, above: str) -> None:
-        key, value = node.at.get("key"), node.at.get("value") if node.type == "pair" else node
-        outer = self._place
-        if key is not None:
-            self._place = f"{outer[:MAX_NAME_CHARS]} {self._names.text(key)[:MAX_NAME_CHARS]}"
-        if value is not None and self._names.is_constant(value):
-            self._quiet += 1
-            self._visit(value, above)
-            self._quiet -= 1
-        elif value is not None:
-            self._visit(value, above)
-        self._place = outer
-
-
-_ANY = _Reading._any
-_VISITS: dict[str, Callable[[_Reading, Node, str], None]] = {
+_Reading._visits = {
     **dict.fromkeys(_TRANSPARENT, _Reading._inside),
     **dict.fromkeys(_FIRST_ONLY, _Reading._first),
     **dict.fromkeys(REFERENCES, _Reading._reference),

@@ -12,9 +12,7 @@ from typing import Any
 from zlib import crc32
 
 from .effects import MAX_EFFECT_CHARS, MAX_EFFECTS, UNKNOWN, key_of, same_effects
-from .fingerprint_marks import MAX_MARK_CHARS, MAX_MARKS
-from .fingerprint_parts import MAX_PARTS
-from .fingerprint_traits import MAX_TRAITS, MAX_WORDS
+from .fingerprint_limits import MAX_MARK_CHARS, MAX_MARKS, MAX_PARTS, MAX_TRAITS, MAX_WORDS
 from .fingerprint_vocabulary import STOP_WORDS
 
 MAX_COUNT = 1_000_000

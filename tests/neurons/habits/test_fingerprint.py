@@ -13,10 +13,15 @@ from hypothesis import example, given, settings, strategies as st
 from neurons import Fingerprint
 from neurons.habits.effects import MAX_EFFECT_CHARS, MAX_EFFECTS
 from neurons.habits.fingerprint import MAX_ANSWER_BYTES, fingerprint
-from neurons.habits.fingerprint_marks import MAX_MARK_CHARS
-from neurons.habits.fingerprint_parts import MAX_LITERAL_CHARS, MAX_LITERALS, MAX_NAMES, MAX_PARTS
+from neurons.habits.fingerprint_limits import (
+    MAX_LITERAL_CHARS,
+    MAX_LITERALS,
+    MAX_MARK_CHARS,
+    MAX_NAMES,
+    MAX_PARTS,
+    MAX_TRAITS,
+)
 from neurons.habits.fingerprint_shape import read
-from neurons.habits.fingerprint_traits import MAX_TRAITS
 from neurons.habits.fingerprint_tree import MAX_NODES
 from tests.neurons.corpus import scripts
 
