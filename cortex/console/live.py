@@ -184,7 +184,9 @@ class Watch:
 def record_event(record: Record) -> str:
     """What a page shows of a record."""
     row = audit_row(record)
-    facts = {name: _short(value) for name, value in asdict(row).items() if value not in (None, "")}
+    facts = {
+        name: _short(value) for name, value in asdict(row).items() if value not in (None, "") and value is not False
+    }
     return event_of(record.kind, facts, record.seq)
 
 

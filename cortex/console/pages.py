@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from cortex.audit import Audit
 from cortex.energy import entries_in, in_about, outlook
-from cortex.settings import SettingsError, explain_settings
+from cortex.runs import run_id
+from cortex.settings import explain_settings
 from cortex.views import (
     AuditRow,
     EnergyView,
@@ -23,32 +23,17 @@ from cortex.views import (
 from neurons import KillSwitch, NeuronError, NoSuchNeuron, On
 
 from .app import Answer, NotFound, ShownPage, TextFile, Visit
+from .parts import number, part
 from .plots import energy_plot, sparkline
 
 if TYPE_CHECKING:
     from .desk import Desk
 
-T = TypeVar("T")
 ROWS = 50
 LAST_RUNS = 12
 MAX_LOOKED_AT = 20_000
 """Records that a search reads at most; without an index a longer search would keep the owner waiting."""
 DAY_S, QUARTER_S = 86_400.0, 900.0
-
-
-@dataclass(frozen=True, slots=True)
-class Part(Generic[T]):
-    """A part of a page, or why it cannot be shown. An error in one part takes no other with it."""
-
-    value: T | None
-    error: str = ""
-
-
-def part(make: Callable[[], T]) -> Part[T]:
-    try:
-        return Part(make())
-    except Exception as error:  # noqa: BLE001 - whatever a file of the home does to its reader
-        return Part(None, f"{type(error).__name__}: {error}")
 
 
 @contextmanager
@@ -97,6 +82,7 @@ def now_page(visit: Visit) -> Answer:
         "span": "15min" if past_s == QUARTER_S else "24h",
         "tiers": [],
         "plot": None,
+        "run_id": run_id,
     }
     if (seen := energy.value) is not None:
         facts["plot"] = part(lambda: energy_plot(seen, past_s))
@@ -188,10 +174,6 @@ def record_page(visit: Visit) -> Answer:
     return ShownPage("record.html", {"record": record, "row": audit_row(record), "code": code, "around": around})
 
 
-def number(text: str | None) -> int | None:
-    return int(text) if text and text.isdecimal() and len(text) < 19 else None
-
-
 def settings_page(visit: Visit) -> Answer:
     desk = visit.desk
     sections: dict[str, list[Any]] = {}
@@ -208,11 +190,7 @@ def settings_page(visit: Visit) -> Answer:
 def servers_page(visit: Visit) -> Answer:
     from cortex.mcp_config import servers_of  # noqa: PLC0415 - only this page needs it
 
-    def read() -> dict[str, Any]:
-        try:
-            return servers_of(visit.desk.settings)
-        except SettingsError as error:
-            raise NotFound(str(error)) from error
-
     tools = visit.desk.settings.tools
-    return ShownPage("servers.html", {"servers": part(read), "policies": tools.policies})
+    return ShownPage(
+        "servers.html", {"servers": part(lambda: servers_of(visit.desk.settings)), "policies": tools.policies}
+    )

@@ -15,7 +15,7 @@ import anyio
 from cortex.home import Home
 from cortex.http import LOOPBACK, Address, accept, listen, web_server
 
-from . import decisions, login, pages
+from . import decisions, login, pages, run_pages
 from .app import ConsoleApp
 from .control import control_socket
 from .desk import Desk, Guards
@@ -43,6 +43,8 @@ class ConsoleLimits(NamedTuple):
 
 PAGES = {
     "/": pages.now_page,
+    "/runs": run_pages.runs_page,
+    "/runs/{run}": run_pages.run_page,
     "/neurons": pages.neurons_page,
     "/neurons/{neuron}": pages.neuron_page,
     "/audit": pages.audit_page,

@@ -35,6 +35,8 @@ class AuditRow:
     code_hash: str
     turn: str
     call: str
+    cached: bool = False
+    """No code ran: the result came from the cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +58,12 @@ def audit_row(record: Record) -> AuditRow:
         row.answer,
         row.tier,
         _number(facts.get("execution_ms", facts.get("duration_ms"))),
-        _number(facts.get("cost")),
-        _number(facts.get("level")),
+        _rounded(facts.get("cost")),
+        _rounded(facts.get("level")),
         record.hash,
         _text(facts.get("code_hash")),
         *call_of(record),
+        facts.get("cached") is True,
     )
 
 
@@ -150,6 +153,12 @@ def _number(value: Any) -> float | None:
     # A forged line may hold a number of a thousand digits, and float() would raise OverflowError.
     is_one = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < _MAX_NUMBER
     return float(value) if is_one else None
+
+
+def _rounded(value: Any) -> float | None:
+    """Without the dust of floating point: 0.05 is 0.050000000000000044 after a subtraction."""
+    found = _number(value)
+    return None if found is None else round(found, 9)
 
 
 def _text(value: Any) -> str:

@@ -8,6 +8,7 @@ DOOR = "tests/cortex/console/test_console_door.py::"
 LASTING = "tests/cortex/console/test_sessions_and_codes.py::"
 DECISIONS = "tests/cortex/console/test_console_decisions.py::"
 ADDRESSES = "tests/cortex/http/test_address.py::"
+RUNS = "tests/cortex/console/test_runs_in_the_console.py::"
 BROWSER = "tests/cortex/console/test_attacks_in_a_browser.py::"
 HANDS = "tests/cortex/console/test_owner_in_a_browser.py::"
 TEXTS = "tests/cortex/console/test_text_of_agents.py::"
@@ -51,6 +52,29 @@ REQUIREMENTS = (
                 "test_a_foreign_name_that_resolves_to_the_console_is_refused",
                 "test_the_cookie_goes_to_no_other_name",
                 "test_the_token_of_a_link_is_in_no_address_header_or_history_after_the_login",
+            )
+        ),
+    ),
+    Requirement(
+        "CONSOLE-RUNS",
+        "console 3",
+        "Runs are listed with a filter in the address, page by page; a run shows its course, what it printed, its reply, "
+        "its code with the line that failed, and whether the audit has its hash",
+        tuple(
+            RUNS + name
+            for name in (
+                "test_the_list_has_the_newest_first_and_its_filter_is_in_the_address",
+                "test_a_list_goes_on_where_the_last_page_ended_and_keeps_its_filter",
+                "test_a_run_shows_its_course_what_it_printed_its_reply_and_its_code",
+                "test_the_line_that_failed_is_marked",
+                "test_a_run_that_is_not_kept_is_told_or_shown_as_its_record",
+                "test_the_page_of_what_runs_leads_to_the_runs",
+                "test_a_cached_run_says_so_and_a_changed_one_is_told",
+                "test_a_forgotten_run_shows_nothing_but_that",
+                "test_bars_stand_on_one_scale_and_never_leave_it",
+                "test_a_code_made_to_be_slow_is_shown_in_bounded_time",
+                "test_without_time_left_the_code_is_plain_and_whole",
+                "test_nothing_hides_in_code",
             )
         ),
     ),

@@ -31,12 +31,18 @@ function row(template, data) {
   const made = byId(template).content.firstElementChild.cloneNode(true);
   const put = { ...data, time: new Date(data.at * 1000).toTimeString().slice(0, 8) };
   if (data.ms !== undefined) put.ms = data.ms < 1e4 ? data.ms.toFixed(data.ms < 100 ? 1 : 0) + " ms" : (data.ms / 1e3).toFixed(1) + " s";
+  if (data.cached) put.ms = "from the cache";
   for (const place of made.querySelectorAll("[data-put]")) {
     place.textContent = put[place.dataset.put] ?? "";
-    if (place.tagName === "A") place.href = "/audit/" + Number(data.seq);
+    if (place.tagName === "A") place.href = template === "run-row" ? runOf(data) : "/audit/" + Number(data.seq);
     if (place.dataset.put === "answer" && /^[a-z ]+$/.test(data.answer ?? "")) place.classList.add(data.answer);
   }
   return made;
+}
+
+function runOf(data) {
+  const turn = String(data.turn ?? "").slice(0, 120).replace(/[^A-Za-z0-9._-]/g, ".");
+  return "/runs/" + turn + "-" + Number(data.call) + "?record=" + Number(data.seq);
 }
 
 function add(list, template, data, most) {

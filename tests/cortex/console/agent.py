@@ -38,3 +38,6 @@ class Agent:
 
     def record(self, kind: str, **facts) -> None:
         self._audit.record(kind, **facts)
+
+    def keep_code(self, code: str) -> str:
+        return self._audit.keep_code(code)

@@ -7,7 +7,10 @@ from contextlib import suppress
 
 import pytest
 
+from cortex.runs import RunFiles
+from cortex.settings.sections import RunsSettings
 from neurons import KillSwitch, Status
+from tests.cortex.runs.support import details, line_of
 
 from .agent import Agent
 from .served import Served, served
@@ -112,7 +115,18 @@ def test_every_decision_is_possible(hand, agent, console):
     assert KillSwitch(agent.home / "state").refusal() is None
 
 
-PAGES = ("/", "/neurons", "/audit", "/servers", "/settings", "/neurons/{neuron}", "/audit/1", "/nothing")
+PAGES = (
+    "/",
+    "/runs",
+    "/runs/{run}",
+    "/neurons",
+    "/audit",
+    "/servers",
+    "/settings",
+    "/neurons/{neuron}",
+    "/audit/1",
+    "/nothing",
+)
 
 
 @pytest.mark.parametrize("width", [390, 1024])
@@ -122,12 +136,20 @@ def test_no_page_scrolls_sideways_also_not_on_a_phone(width, agent, console, new
         purpose="Anunbrokenpurpose" * 20,
         code="x" * 3_000,
     )
+    long = "anameofatoolthatisverylongindeed" * 5
+    calls = [{"name": long, "start_ms": at, "ms": 1, "ok": True, "bytes_out": 9} for at in range(3)]
+    run = details(
+        1, purpose=long, calls=calls, tools_lent=[long], reply=long * 9, logs=[{"level": "log", "text": long}]
+    )
+    kept = RunFiles(agent.home / "runs", RunsSettings())
+    kept.append(line_of(run, 7))
+    kept.close()
     page = new_tab(viewport={"width": width, "height": 844})
     page.goto(console.console.desk.link())
     page.wait_for_url(console.place.origin + "/")
     console.log_in().post("/kill")
     for path in PAGES:
-        page.goto(console.place.origin + path.format(neuron=neuron.id))
+        page.goto(console.place.origin + path.format(neuron=neuron.id, run=run.id))
         wide = page.evaluate("() => document.documentElement.scrollWidth")
         assert wide <= width, (path, wide)
 
