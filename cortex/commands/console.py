@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import anyio
 
     from cortex.console import Console
+    from cortex.settings import Settings
 
 BY_ADDRESS = (
     "cortex console: with --by-address the browser sends its cookie to every server on 127.0.0.1, whoever runs it: "
@@ -38,14 +39,21 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--by-address", action="store_true", help="use 127.0.0.1 and not a secret name, for a browser that cannot"
     )
-    actions = parser.add_subparsers(dest="action", metavar="[link | code]")
+    actions = parser.add_subparsers(dest="action", metavar="[link | code | token]")
     common = behind_an_action("print JSON")
     actions.add_parser("link", parents=[common], help="print another link to the console that runs on this home")
     actions.add_parser("code", parents=[common], help="print the codes that decisions in the console wait for")
+    actions.add_parser(
+        "token",
+        parents=[common],
+        help="print the token for /metrics, which console.metrics serves; made if there is none",
+    )
 
 
 def run(options: Namespace) -> int:
     settings = load_existing(options)
+    if options.action == "token":
+        return _token(options, settings)
     if options.action is not None:
         return _ask(options, settings.home / "state")
     import anyio
@@ -142,6 +150,20 @@ def _show_code(decision: object) -> None:
         print(
             f"\n  {decision.code}  is the code to {visible(decision.what)}  (two minutes)", file=sys.stderr, flush=True
         )
+
+
+def _token(options: Namespace, settings: Settings) -> int:
+    from cortex.console import metrics_token
+    from cortex.home import Home
+
+    try:
+        token = metrics_token(Home(settings.home).state)
+    except OSError as error:
+        raise CommandError(f"cannot read or make the token: {error.strerror or error}", REFUSED) from error
+    print(json.dumps({"token": token, "served": settings.console.metrics}) if options.json else token)
+    if not settings.console.metrics and not options.json:
+        print("The settings do not serve it: console.metrics is false", file=sys.stderr)
+    return SUCCESS
 
 
 def _ask(options: Namespace, state: Path) -> int:

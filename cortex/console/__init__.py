@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from .codes import CodedDecision
     from .control import NoConsole, ask
     from .desk import Desk, Guards
+    from .metrics_page import METRICS_CHECKS, METRICS_PATH, MetricsPage, metrics_token
     from .serving import Console, holder_of, listen_on_loopback
 else:
     __all__, __getattr__ = lazy_door(
@@ -16,6 +17,7 @@ else:
             "codes": "CodedDecision",
             "control": "NoConsole ask",
             "desk": "Desk Guards",
+            "metrics_page": "METRICS_CHECKS METRICS_PATH MetricsPage metrics_token",
             "serving": "Console holder_of listen_on_loopback",
         },
     )

@@ -21,6 +21,7 @@ from .control import control_socket
 from .desk import Desk, Guards
 from .door import LOGIN, STATIC, ConsolePlace
 from .live import Live
+from .metrics_page import METRICS_PATH, MetricsPage
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -132,9 +133,12 @@ class Console:
             actions=ACTIONS,
             open_pages={LOGIN: login.login, STATIC: login.static_file},
             streams={"/events": self.live},
-            machines=machines,
+            machines={**self._metrics(settings, place), **(machines or {})},
             around=lambda: pages.chrome(self.desk),
         )
+
+    def _metrics(self, settings: Settings, place: ConsolePlace) -> dict[str, ASGIApp]:
+        return {METRICS_PATH: MetricsPage(settings, place)} if settings.console.metrics else {}
 
     def _answer(self, word: str) -> dict[str, Any]:
         """What a command of the same user is told over the socket in the home."""

@@ -213,6 +213,8 @@ class ConsoleSettings(Section):
 
     port: Annotated[int, Field(ge=0, le=65_535)] = 0
     """0 takes any free port. The address is never one that other machines reach."""
+    metrics: bool = False
+    """Serve `/metrics` for Prometheus, to whoever shows the token of `cortex console token`."""
 
 
 class McpSettings(Section):

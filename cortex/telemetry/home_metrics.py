@@ -39,7 +39,8 @@ SOURCES = ("audit", "ledger", "energy", "neurons")
 class HomeMetrics:
     """The metrics of one home. Methods may be called from any thread, and block for the disk."""
 
-    def __init__(self, settings: Settings, *, now: Callable[[], float] = time.time) -> None:
+    def __init__(self, settings: Settings, *, now: Callable[[], float] = time.time, at_once: int = AT_ONCE) -> None:
+        self._at_once = at_once
         self._settings = settings
         self._now = now
         self._folder = settings.home / "audit"
@@ -49,19 +50,20 @@ class HomeMetrics:
         self._unkept = 0
         self._up = dict.fromkeys(SOURCES, True)
 
-    def go_on(self, most: int = AT_ONCE) -> bool:
-        """Fold at most this many records that are new. Returns whether there may be more."""
+    def go_on(self) -> bool:
+        """Fold at most `at_once` records that are new. Returns whether there may be more."""
         with self._lock:
             folded = self._folded = self._in_place()
             count = 0
             with self._source("audit"):
-                count = self._read_audit(folded, most)
+                count = self._read_audit(folded, self._at_once)
+            is_behind = count >= self._at_once
             with self._source("ledger"):
                 count += self._read_ledger(folded)
             self._unkept += count
             if self._unkept >= _KEPT_AFTER:
                 self._keep(folded)
-            return count >= most
+            return is_behind
 
     def gather(self) -> Samples:
         """What has been folded so far, with what is now. A part of the home that cannot be read is left out."""

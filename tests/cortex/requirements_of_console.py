@@ -199,4 +199,9 @@ REQUIREMENTS = (
     ),
 )
 
-SETTINGS = {"console": {"port": COMMAND + "test_the_port_of_the_settings_is_taken"}}
+SETTINGS = {
+    "console": {
+        "port": COMMAND + "test_the_port_of_the_settings_is_taken",
+        "metrics": "tests/cortex/console/test_metrics_page.py::test_without_the_setting_there_are_no_metrics",
+    }
+}

@@ -10,7 +10,26 @@ FOLD = "tests/cortex/telemetry/test_fold.py::"
 PAGE = "tests/cortex/telemetry/test_telemetry_docs.py::"
 OF_HOME = "tests/cortex/telemetry/test_home_metrics.py::"
 
+SCRAPE = "tests/cortex/console/test_metrics_page.py::"
+
 REQUIREMENTS = (
+    Requirement(
+        "METRICS-SCRAPE",
+        "console 6",
+        "The console serves the metrics only if the owner said so, to monitoring systems that show the token of the home",
+        (
+            SCRAPE + "test_a_monitoring_system_with_the_token_gets_the_metrics",
+            SCRAPE + "test_an_attack_on_the_metrics_is_refused_by_one_check",
+            SCRAPE + "test_the_metrics_can_only_be_read",
+            SCRAPE + "test_a_session_opens_no_metrics_and_the_token_opens_no_page",
+            SCRAPE + "test_the_token_is_private_and_a_new_one_counts_at_once",
+            SCRAPE + "test_a_token_that_leads_elsewhere_lets_nobody_in",
+            SCRAPE + "test_a_long_audit_is_summed_up_over_several_scrapes",
+            SCRAPE + "test_a_head_has_no_body",
+            SCRAPE + "test_the_command_prints_the_token",
+            PAGE + "test_the_configuration_of_prometheus_asks_at_the_port_of_the_settings",
+        ),
+    ),
     Requirement(
         "METRICS-CLEAN",
         "console 6",

@@ -77,9 +77,9 @@ def test_the_next_process_goes_on_where_the_last_one_stopped(home):
     run_some(home, 3)
     assert runs_of(text_of(home)) == 3
     run_some(home, 2)
-    found = HomeMetrics(settings_of(home))
-    assert found.go_on(most=2) is True, "only what is new is read"
-    assert found.go_on(most=2) is False
+    found = HomeMetrics(settings_of(home), at_once=2)
+    assert found.go_on() is True
+    assert found.go_on() is False, "only what is new is read"
     assert runs_of(exposition(found.gather(), METRICS)) == 5
 
 
