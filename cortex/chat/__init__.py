@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .setup import ToolsError, endpoint_problem, load_toolbox
     from .slash import Slash, conversation_lines
     from .talk import Inbox, InputError, Talk, lines_of
-    from .voice import Voice
+    from .voice import ExpectedAnswers, Voice
 else:
     __all__, __getattr__ = lazy_door(
         __name__,
@@ -35,6 +35,6 @@ else:
             "proposal_desk": "ProposalDesk",
             "slash": "Slash conversation_lines",
             "talk": "Inbox InputError Talk lines_of",
-            "voice": "Voice",
+            "voice": "ExpectedAnswers Voice",
         },
     )

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 MAX_WAITING = 50
 ANSWER_S = 3.0
 """A neuron has this long to answer what the user says, before the model is asked."""
+COMING_S = 1.0
 EVENT = "(A neuron says the following by itself; the user has said nothing.)"
 
 
@@ -33,6 +34,8 @@ class Voice:
         self._answers: deque[Signal] = deque(maxlen=MAX_WAITING)
         self._awaited = ""
         self._given: Signal | None = None
+        self._coming = ""
+        """The id of the answer that was taken from the home to be said here."""
         self._news = anyio.Event()
 
     async def notify(self, notice: Notice) -> None:
@@ -58,6 +61,13 @@ class Voice:
         self._answers.append(signal)
         self._nudge()
 
+    def awaits(self, signal: Signal) -> bool:
+        """Whether this is the first answer to what the user has just said. In any thread."""
+        if not self._awaited or signal.correlation != self._awaited or self._coming not in {"", signal.id}:
+            return False
+        self._coming = signal.id
+        return True
+
     @property
     def waits(self) -> bool:
         return bool(self._lines or self._answers)
@@ -70,11 +80,28 @@ class Voice:
 
     def expect(self, signal: Signal) -> None:
         """From now on an answer to this signal is for `answer_in_time`."""
-        self._awaited, self._given, self._news = signal.id, None, anyio.Event()
+        self._awaited, self._given, self._coming, self._news = signal.id, None, "", anyio.Event()
 
     async def answer_in_time(self) -> Signal | None:
         """The answer to the expected signal, or None when it takes too long. Later it is said between two turns."""
         with anyio.move_on_after(ANSWER_S):
             await self._news.wait()
+        if self._coming:
+            # It was taken in the last moment, and comes in the next: left here it would be lost.
+            with anyio.move_on_after(COMING_S):
+                await self._news.wait()
         given, self._awaited, self._given = self._given, "", None
         return given
+
+
+class ExpectedAnswers:
+    """A `neurons.Wake` of a chat without a dialogue: it says what answers its user, and leaves all else to others."""
+
+    def __init__(self, voice: Voice) -> None:
+        self._voice = voice
+
+    async def __call__(self, signal: Signal) -> None:
+        await self._voice.answer(signal)
+
+    def can_say(self, signal: Signal) -> bool:
+        return self._voice.awaits(signal)

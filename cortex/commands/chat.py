@@ -89,7 +89,18 @@ def _chat(settings: Settings, options: Namespace) -> int:
 def _talk(settings: Settings, options: Namespace) -> int:
     from anyio.from_thread import start_blocking_portal
 
-    from cortex.chat import Agent, ConsoleOwner, ForPeople, ForPrograms, Inbox, Interrupts, Talk, Voice, Wakes
+    from cortex.chat import (
+        Agent,
+        ConsoleOwner,
+        ExpectedAnswers,
+        ForPeople,
+        ForPrograms,
+        Inbox,
+        Interrupts,
+        Talk,
+        Voice,
+        Wakes,
+    )
     from cortex.home import Home
     from cortex.models import OpenAIModel
     from cortex.motor_cortex import MotorCortex
@@ -112,13 +123,14 @@ def _talk(settings: Settings, options: Namespace) -> int:
         # Only a dialogue has a pause between two messages in which the owner can be asked.
         voice = Voice(interrupts.nudge)
         wake, channels = (wakes, _channels(settings, voice)) if is_dialogue else (None, None)
+        answer = voice.answer if is_dialogue else ExpectedAnswers(voice)
         try:
             cortex = MotorCortex(
                 settings,
                 toolbox=toolbox,
                 owner=owner,
                 wake=wake,
-                answer=voice.answer,
+                answer=answer,
                 channels=channels,
                 workspace=folder,
             )

@@ -44,6 +44,11 @@ class Delivery:
         can = {"notify": bool(self._channels), "wake": self._wake is not None, "answer": self._answer is not None}
         return frozenset(action for action, possible in can.items() if possible)
 
+    def takes(self, emitted: Emitted) -> bool:
+        # A method of some: those say certain answers only, and leave the others to other programs on the home.
+        can_say = getattr(self._answer, "can_say", None) if emitted.action == "answer" else None
+        return can_say is None or bool(can_say(emitted.signal))
+
     async def deliver(self, emitted: Emitted) -> Sequence[str]:
         told: list[str] = []
         try:

@@ -8,6 +8,7 @@ no lost nudge delays an emission by more than a moment.
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -23,6 +24,8 @@ from .mail import Letter, Mail, as_outgoing, signal_from
 from .programs import ALIVE_S, BEAT_S, Others, Programs
 
 if TYPE_CHECKING:
+    from anyio.abc import TaskGroup
+
     from ..contracts import Courier, Signal, Storage
 
 log = logging.getLogger("motor_cortex")
@@ -32,6 +35,8 @@ KEPT_S = DAY_S
 """What nobody could deliver within this time is not delivered any more."""
 ORIGIN_S = 15.0
 """An answer waits this long for the program whose user asked, before another may say it."""
+LAST_S = 3.0
+"""A program that ends tells the owner to the end what it has taken, for this long at most."""
 _MAX_WAITING = 1_000
 
 
@@ -78,6 +83,8 @@ class PostOffice:
         self._noted_as = LayerState.OFF
         self._news = anyio.Event()
         self._trouble = ""
+        self._telling: set[anyio.CancelScope] = set()
+        self._ends_at = math.inf
 
     @property
     def dropped(self) -> int:
@@ -106,25 +113,40 @@ class PostOffice:
         self, state: Callable[[], LayerState], arrived: Callable[[Signal], object], heard: Callable[[Signal], object]
     ) -> None:
         """Carry and deliver until cancelled. Never raises."""
-        limit = anyio.CapacityLimiter(1)
         async with anyio.create_task_group() as tasks:
-            while True:
-                self._news = anyio.Event()
-                try:
-                    # Shielded: what was taken from the home is delivered, or nobody delivers it.
-                    with anyio.CancelScope(shield=True):
-                        found = await anyio.to_thread.run_sync(self._round, state(), limiter=limit)
-                    for signal in found.heard:
-                        heard(signal)
-                    for signal in found.signals:
-                        arrived(signal)
-                    for letter in found.taken:
-                        tasks.start_soon(self._deliver, letter)
-                    self._trouble = ""
-                except Exception as error:  # noqa: BLE001 - a failing disk must not end the layer; it is tried again
-                    self._complain("Cannot carry signals between the programs of this home", error)
-                with anyio.move_on_after(POLL_S):
-                    await self._news.wait()
+            try:
+                await self._carry(tasks, state, arrived, heard)
+            finally:
+                # What was taken from the home is told by no other program.
+                self._ends_at = anyio.current_time() + LAST_S
+                for scope in self._telling:
+                    scope.deadline = self._ends_at
+
+    async def _carry(
+        self,
+        tasks: TaskGroup,
+        state: Callable[[], LayerState],
+        arrived: Callable[[Signal], object],
+        heard: Callable[[Signal], object],
+    ) -> None:
+        limit = anyio.CapacityLimiter(1)
+        while True:
+            self._news = anyio.Event()
+            try:
+                # Shielded: what was taken from the home is delivered, or nobody delivers it.
+                with anyio.CancelScope(shield=True):
+                    found = await anyio.to_thread.run_sync(self._round, state(), limiter=limit)
+                for signal in found.heard:
+                    heard(signal)
+                for signal in found.signals:
+                    arrived(signal)
+                for letter in found.taken:
+                    tasks.start_soon(self._deliver, letter)
+                self._trouble = ""
+            except Exception as error:  # noqa: BLE001 - a failing disk must not end the layer; it is tried again
+                self._complain("Cannot carry signals between the programs of this home", error)
+            with anyio.move_on_after(POLL_S):
+                await self._news.wait()
 
     def close(self) -> None:
         """Hand over what is left. In any thread; never raises."""
@@ -194,14 +216,22 @@ class PostOffice:
             # What a neuron told before it was stopped stays told. It says nothing more, and starts nothing.
             return False
         origin = letter.signal.origin
-        return letter.action != "answer" or origin in {"", self.program} or age > ORIGIN_S
+        if letter.action == "answer" and origin not in {"", self.program} and age <= ORIGIN_S:
+            return False
+        return self._courier.takes(_emitted(letter))
 
     async def _deliver(self, letter: Letter) -> None:
         assert self._courier is not None
-        signal = signal_from(letter.signal, letter.source, letter.text)
-        emitted = Emitted(letter.neuron, letter.name, letter.action, letter.text, signal)
         try:
-            told = await self._courier.deliver(emitted)
+            with anyio.CancelScope(shield=letter.action == "notify", deadline=self._ends_at) as scope:
+                self._telling.add(scope)
+                try:
+                    told = await self._courier.deliver(_emitted(letter))
+                finally:
+                    self._telling.discard(scope)
+            if scope.cancelled_caught:
+                log.warning('There was no time to tell all of what neuron "%s" emitted', letter.neuron)
+                return
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(self._told, letter.neuron, letter.signal.id, tuple(told))
         except Exception as error:  # noqa: BLE001 - it may be the host's own program
@@ -211,6 +241,11 @@ class PostOffice:
         if f"{error}" != self._trouble:
             log.warning("%s: %s", what, error)
         self._trouble = f"{error}"
+
+
+def _emitted(letter: Letter) -> Emitted:
+    signal = signal_from(letter.signal, letter.source, letter.text)
+    return Emitted(letter.neuron, letter.name, letter.action, letter.text, signal)
 
 
 def letter_of(signal: Signal, *, name: str, action: Action, text: str) -> Letter:

@@ -180,6 +180,11 @@ class Courier(Protocol):
         """What this program can do: it is given emissions with these actions only."""
         ...
 
+    def takes(self, emitted: Emitted) -> bool:
+        """Whether this program can deliver this one, whose action is among `actions`. Asked before it is taken from
+        the home, in any thread, and may be asked again."""
+        ...
+
     async def deliver(self, emitted: Emitted) -> Sequence[str]:
         """Tell, say or start what the emission asks for, once, and return who was told."""
         ...

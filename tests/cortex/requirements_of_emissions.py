@@ -26,4 +26,15 @@ REQUIREMENTS = (
         "something by itself, which the model finds in the conversation",
         ("tests/cortex/chat/test_neurons_speak.py::",),
     ),
+    Requirement(
+        "EMISSION-TAKEN",
+        "015",
+        "a program takes from the home only what it can say: a chat for one message takes the answer to it, and a "
+        "program that ends tells the owner to the end what it has taken",
+        (
+            "tests/cortex/commands/test_neuron_run.py::test_a_chat_for_one_message_says_the_answer_to_it_and_takes_no_other",
+            "tests/neurons/autonomic/test_post_office.py::test_what_a_program_cannot_say_is_left_for_another",
+            "tests/neurons/autonomic/test_post_office.py::test_a_program_that_ends_tells_the_owner_to_the_end_what_it_has_taken",
+        ),
+    ),
 )

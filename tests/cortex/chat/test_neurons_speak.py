@@ -7,9 +7,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
-from cortex.chat import ForPrograms, Interrupts, Voice, Wakes, wake_words
+from cortex.chat import ExpectedAnswers, ForPrograms, Interrupts, Voice, Wakes, wake_words
+from cortex.learning.delivery import Delivery
 from cortex.loop import AssistantMessage, UserMessage
 from neurons import Emitted, Signal
 
@@ -121,6 +123,43 @@ async def test_an_answer_that_comes_late_or_to_something_else_waits_for_the_paus
     await voice.answer(said("late", correlation=asked.id))
     assert [one.said for one in iter(voice.take_answer, None)] == ["another", "late"]
     assert len(nudges) == 2
+
+
+async def test_a_chat_without_a_dialogue_takes_the_first_answer_to_its_own_message_and_leaves_all_else() -> None:
+    voice = Voice()
+    answers = ExpectedAnswers(voice)
+    delivery = Delivery([], None, answers, record=lambda *_, **__: None)
+
+    def takes(signal: Signal) -> bool:
+        return delivery.takes(Emitted("counter", "Counter", "answer", signal.said, signal))
+
+    asked = Signal("user_message", "cortex", {"text": "x"})
+    first, second = (said(text, correlation=asked.id) for text in ("one", "two"))
+    other = said("another", correlation="z")
+    assert not takes(first), "nothing was asked yet"
+    voice.expect(asked)
+    assert not takes(other)
+    assert takes(first)
+    assert takes(first), "it may be asked again before it is taken"
+    assert not takes(second), "one answer is all that a turn can say"
+    await delivery.deliver(Emitted("counter", "Counter", "answer", "one", first))
+    assert await voice.answer_in_time() is first
+    assert not takes(second)
+
+
+async def test_an_answer_that_was_taken_in_the_last_moment_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cortex.chat.voice.ANSWER_S", 0.0)
+    monkeypatch.setattr("cortex.chat.voice.COMING_S", 60.0)
+    voice = Voice()
+    asked = Signal("user_message", "cortex", {"text": "x"})
+    voice.expect(asked)
+    assert await voice.answer_in_time() is None, "nothing was taken: nothing is waited for"
+    voice.expect(asked)
+    late = said("late", correlation=asked.id)
+    assert voice.awaits(late)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(voice.answer, late)
+        assert await voice.answer_in_time() is late
 
 
 async def test_a_notice_is_a_line_for_the_person() -> None:

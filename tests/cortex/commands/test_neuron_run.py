@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,10 +32,14 @@ from neurons import (
     policy_hash,
 )
 from neurons.autonomic.mail import Mail
+from neurons.autonomic.post_office import POLL_S, letter_of
 from sandbox import SandboxSettings
 
 from ...neurons.governance import Governed
 from ...neurons.layer import until
+from ..chat.screen import BOUND_S
+from ..chat.test_command import environment
+from ..models.server import ChatServer, Reply, Talk, words
 
 pytestmark = [pytest.mark.anyio, pytest.mark.deno]
 
@@ -191,3 +196,50 @@ def test_programs_read_the_state_of_a_neuron_and_its_reason_apart(capsys: pytest
         ("trouble", "the server hangs", "crypto-price is in trouble: the server hangs"),
         ("ended", "", "crypto-price does not run any more"),
     ]
+
+
+def said_once(home: Path, server: ChatServer, text: str) -> str:
+    """What `cortex chat --message` prints, in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", START, "chat", "--message", text, f"--home={home}"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=BOUND_S,
+        env=environment(home, server),
+    )
+    return done.stdout
+
+
+def slowly(reply: Reply) -> Reply:
+    """Long enough for the program that asks to look at its mail several times."""
+
+    def later(talk: Talk) -> None:
+        time.sleep(5 * POLL_S)
+        reply(talk)
+
+    return later
+
+
+async def test_a_chat_for_one_message_says_the_answer_to_it_and_takes_no_other(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    other = approved(home, "answer", name="Other")
+    mail = Mail(MotorCortex(settings_of(home)).learning.storage)
+    # Asked a minute ago in a program that may be busy, and emitted by a schedule, which no program asked for.
+    signals = [Signal("counted", f"neuron:{other}", {"n": n}, at=time.time() - 60) for n in (98, 99)]
+    letters = [replace(signals[0], origin="elsewhere"), signals[1]]
+    mail.publish([letter_of(one, name="Other", action="answer", text=f"number {one.data['n']}") for one in letters])
+    with ChatServer(slowly(words("the model"))) as server:
+        assert await anyio.to_thread.run_sync(said_once, home, server, "how many?") == "the model\n"
+        approved(home, "answer", inputSignals=["user_message"])
+        assert await anyio.to_thread.run_sync(said_once, home, server, "how many?") == "number 1\n"
+    assert [letter.text for letter in mail.read().letters if letter.waits] == ["number 98", "number 99"]
+    heard: list[str] = []
+
+    async def answer(signal: Signal) -> None:
+        heard.append(signal.said)
+
+    async with MotorCortex(settings_of(home), answer=answer):
+        await until(lambda: len(heard) == 2)
+    assert sorted(heard) == ["number 98", "number 99"]

@@ -27,10 +27,37 @@ class Box:
         self.actions = frozenset(actions)
         self.given: list[Emitted] = []
 
+    def takes(self, emitted: Emitted) -> bool:
+        return True
+
     async def deliver(self, emitted: Emitted) -> Sequence[str]:
         await anyio.lowlevel.checkpoint()
         self.given.append(emitted)
         return ("host",)
+
+
+class Picky(Box):
+    def __init__(self, *actions: str) -> None:
+        super().__init__(*actions)
+        self.asked = 0
+
+    def takes(self, emitted: Emitted) -> bool:
+        self.asked += 1
+        return False
+
+
+class Slow(Box):
+    """A channel that takes its time."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__("notify")
+        self.begun = 0
+        self._seconds = seconds
+
+    async def deliver(self, emitted: Emitted) -> Sequence[str]:
+        self.begun += 1
+        await anyio.sleep(self._seconds)
+        return await super().deliver(emitted)
 
 
 def counting(signal, state, emit) -> None:
@@ -216,6 +243,43 @@ class TestDelivery:
             await anyio.sleep(0.5)
             assert autonomic.counts().dropped["no_wake"] == 1
         assert box.given == []
+
+    async def test_what_a_program_cannot_say_is_left_for_another(self, house: House) -> None:
+        house.first.trial(emission={"action": "answer"})
+        picky, box = Picky("answer"), Box("answer")
+        async with house.program(picky) as first:
+            first.emit("tick")
+            await settled(first)
+            await until(lambda: picky.asked)
+            await anyio.sleep(0.6)
+            assert picky.given == []
+        async with house.program(box):
+            house.first.clock.forward(seconds=20)  # the program that asked has ended
+            await until(lambda: box.given)
+        assert picky.given == []
+
+    async def test_a_program_that_ends_tells_the_owner_to_the_end_what_it_has_taken(
+        self, house: House, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        neuron = house.first.trial(emission={"action": "notify"})
+        slow = Slow(0.3)
+        async with house.program(slow) as autonomic:
+            autonomic.emit("tick")
+            await settled(autonomic)
+            await until(lambda: slow.begun)
+        assert len(slow.given) == 1
+        last = house.first.document(neuron).last_emission
+        assert last is not None
+        assert last.told == ("host",)
+
+        monkeypatch.setattr("neurons.autonomic.post_office.LAST_S", 0.1)
+        hangs = Slow(3_600)
+        with anyio.fail_after(60):
+            async with house.program(hangs) as autonomic:
+                autonomic.emit("tick")
+                await settled(autonomic)
+                await until(lambda: hangs.begun)
+        assert hangs.given == []
 
 
 class TestPrograms:
