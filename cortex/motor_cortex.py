@@ -17,6 +17,7 @@ from cortex.cache import open_cache, with_cache
 from cortex.catalogue import Workbench
 from cortex.discovery import discovery_of
 from cortex.home import Home, HomeFiles, LearnedSkills, Memory, Stores, id_of
+from cortex.inbox import with_inbox
 from cortex.jobs import JOB_ENDED, JobRecords, Jobs
 from cortex.learning import Learning, NeuronTools, Surroundings, channels_of, killed_by
 from cortex.mcp_client import McpServers
@@ -137,7 +138,9 @@ class MotorCortex:
         self._cache = open_cache(folders, self.settings.cache, self._flusher)
         self._redactor = Redactor(self.settings.redaction)
         self._runs = self._run_writer(folders, now)
-        self._owner = owner if owner is not None else AbsentOwner()
+        self._questions = home.storage()
+        asked = owner if owner is not None else AbsentOwner()
+        self._owner = with_inbox(asked, self.settings.inbox, self._questions, key)
         self._wake = wake
         self._answer = answer
         self._runner = runner
@@ -446,6 +449,7 @@ class MotorCortex:
         self.audit.close()
         self.memory.close()
         self._stores.close()
+        self._questions.close()
 
 
 def _address(rule: HostRule) -> str:

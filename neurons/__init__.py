@@ -86,6 +86,7 @@ if TYPE_CHECKING:
     from .habits.value_schemas import schema_of_value as schema_of_value
     from .pipeline.approval import (
         ApprovalKey as ApprovalKey,
+        PurposeKey as PurposeKey,
         granted_files as granted_files,
         why_not_awake as why_not_awake,
     )
@@ -148,7 +149,7 @@ else:
             "habits.recordings": "Recordings",
             "habits.similarity": "Parameter",
             "habits.value_schemas": "schema_of_value",
-            "pipeline.approval": "ApprovalKey granted_files why_not_awake",
+            "pipeline.approval": "ApprovalKey PurposeKey granted_files why_not_awake",
             "pipeline.hashes": "code_hash policy_hash",
             "pipeline.neuron_grants": "network_for unreachable_host",
             "pipeline.owner_channel": "Around ChannelError Notice Outcome OwnerChannel",

@@ -24,7 +24,7 @@ from cortex.commands.command_line import COMMANDS, parsers
 from cortex.energy import forecast
 from cortex.loop import Stopped
 from cortex.settings.sections import EnergySettings, Policy, StoreSettings
-from cortex.tools import CORE_TOOLS
+from cortex.tools import CORE_TOOLS, ScriptedOwner
 from sandbox import (
     DenoRuntime,
     ErrorType,
@@ -352,7 +352,8 @@ def files_in(home: Path) -> list[str]:
 async def test_the_table_of_the_home_names_each_file_and_they_are_private(tmp_path: Path):
     """All but one: what is typed at a prompt needs a terminal."""
     (tmp_path / "home").mkdir(mode=0o700)
-    settings = Settings(home=tmp_path / "home", sandbox={"pool_size": 0}, neurons={"owner": {"console": False}})
+    quiet, asks = {"owner": {"console": False}}, {"policies": {"core.remember": "ask"}}
+    settings = Settings(home=tmp_path / "home", sandbox={"pool_size": 0}, neurons=quiet, tools=asks)
     calls = [
         {"name": "core_execute", "arguments": {"purpose": "try", "code": "return 1"}},
         {"name": "core_execute", "arguments": {"purpose": "keep", "code": "await store.set('n', 1)"}},
@@ -360,7 +361,8 @@ async def test_the_table_of_the_home_names_each_file_and_they_are_private(tmp_pa
         {"name": "core_consolidate", "arguments": PROPOSAL},
     ]
     model = ScriptedModel([{"calls": calls}, {"text": "Done."}])
-    async with MotorCortex(settings) as cortex, cortex.turn(conversation="tried") as turn:
+    owner = ScriptedOwner([True])
+    async with MotorCortex(settings, owner=owner) as cortex, cortex.turn(conversation="tried") as turn:
         with Conversations(settings.home / "conversations").new() as conversation:
             await run_turn(model, turn, cortex.openai_tools(), conversation, "Try it.", settings.loop)
         kept = files_in(settings.home)

@@ -24,7 +24,7 @@ STREETS = {
     "neurons": ("contracts", "switch", "storage", "habits", "pipeline", "autonomic", "functions", "quarantine", "."),
     "cortex": (
         *("text", "settings", "http", "contracts", "energy", "redaction", "tools", "loop", "channels", "audit"),
-        *("home", "runs", "cache", "mcp_config", "mcp_wire", "models", "show", "discovery", "mcp_client"),
+        *("home", "inbox", "runs", "cache", "mcp_config", "mcp_wire", "models", "show", "discovery", "mcp_client"),
         *(
             "catalogue",
             "turn",

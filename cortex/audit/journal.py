@@ -113,6 +113,7 @@ class AuditJournal:
                     allowed=event.allowed,
                     reason=event.reason,
                     arguments_hash=event.arguments_hash or digest(event.arguments),
+                    by=event.by or None,
                 )
             case FilesChanged(state="committing"):
                 # Before the commit, as with a run: what cannot be written down is not done.

@@ -24,6 +24,7 @@ NO_TERMINAL = "there is no terminal to ask the owner at; the owner can set this 
 NO_TERMINAL_FOR_FILES = "there is no terminal to ask the owner at; --commit can say auto or never"
 NO = Decision(allowed=False)
 LEFT = Decision(allowed=False, is_answer=False)
+AT_THE_TERMINAL = "owner (terminal)"
 CONSENT = "Allow it this once? [y/N] "
 ANSWER = "Yes, or no? [y/n, Enter leaves it for later] "
 _ACKNOWLEDGED_S = 2
@@ -63,11 +64,11 @@ class ConsoleOwner:
     ) -> None:
         self._send = send
         self._held = held
-        self._is_there = is_there
+        self.is_there = is_there
 
     async def decide(self, question: Question) -> Decision:
         is_left = question.tool in {DECISION, PLAN}  # silence is no answer to it: it can be answered later
-        if not self._is_there:
+        if not self.is_there:
             reason = NO_TERMINAL_FOR_FILES if question.tool == COMMIT else NO_TERMINAL
             return Decision(allowed=False, reason=reason, is_answer=False)
         asked = Asked(describe(question), LEFT, ANSWER) if is_left else Asked(describe(question))
@@ -109,7 +110,7 @@ def ask(asked: Asked, keyboard: TextIO, screen: TextIO, reading_s: float = READI
     said = answer.strip().lower()
     if not asked.decision.is_answer and said not in {"y", "yes", "n", "no"}:
         return asked.decision
-    return Decision(said in {"y", "yes"})
+    return Decision(said in {"y", "yes"}, by=AT_THE_TERMINAL)
 
 
 def _readable(timeout_s: float | None, *ends: int) -> set[int]:

@@ -131,6 +131,8 @@ class OwnerAnswered:
     """What the owner was asked about, without secrets."""
     arguments_hash: str = ""
     """The hash of what the owner was asked about, as the owner saw it."""
+    by: str = ""
+    """Who decided, and where; empty if that is not known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         DiscoverySettings,
         EnergySettings,
         ExecuteSettings,
+        InboxSettings,
         LoopSettings,
         McpSettings,
         ModelSettings,
@@ -52,8 +53,8 @@ else:
             ),
             "sections": (
                 "AuditSettings CacheSettings ConsoleSettings DiscoverySettings EnergySettings ExecuteSettings "
-                "LoopSettings McpSettings ModelSettings Policy RedactedKind RedactionSettings RunsSettings Share "
-                "StoreSettings ToolSettings WorkflowSettings"
+                "InboxSettings LoopSettings McpSettings ModelSettings Policy RedactedKind RedactionSettings "
+                "RunsSettings Share StoreSettings ToolSettings WorkflowSettings"
             ),
             "setting_errors": "SettingsError",
             "setting_keys": "Explained HIDDEN nearest shown",

@@ -143,6 +143,17 @@ class ToolSettings(Section):
     """The same by tool name; these override `error_detail`."""
 
 
+class InboxSettings(Section):
+    """Questions to the owner as documents of the home, which can be answered from any shell."""
+
+    enabled: bool = True
+    unattended: bool = False
+    """Whether a program without a terminal waits for an answer in the inbox; if not, what needs consent is refused at
+    once there."""
+    max_open: Annotated[int, Field(gt=0, le=1_000)] = 100
+    """Questions of all programs that are open at the same time; further ones are asked only where the program runs."""
+
+
 class LoopSettings(Section):
     """One turn: from a message of the user to the agent's last word on it."""
 

@@ -22,6 +22,7 @@ from .sections import (
     DiscoverySettings,
     EnergySettings,
     ExecuteSettings,
+    InboxSettings,
     LoopSettings,
     McpSettings,
     ModelSettings,
@@ -63,6 +64,7 @@ class Settings(BaseModel):  # noqa: PLW1641 - pydantic makes the hash of a froze
     energy: EnergySettings = Field(default_factory=EnergySettings)
     execute: ExecuteSettings = Field(default_factory=ExecuteSettings)
     tools: ToolSettings = Field(default_factory=ToolSettings)
+    inbox: InboxSettings = Field(default_factory=InboxSettings)
     loop: LoopSettings = Field(default_factory=LoopSettings)
     model: ModelSettings = Field(default_factory=ModelSettings)
     audit: AuditSettings = Field(default_factory=AuditSettings)

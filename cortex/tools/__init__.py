@@ -12,7 +12,20 @@ if TYPE_CHECKING:
     from .definitions import CORE_TOOLS, Api, CoreTool, ToolDefinition, core_definitions, openai_tools
     from .fitting import fitted
     from .names import MAX_NAME_LENGTH, WireNames, is_core, wire_name
-    from .owner import COMMIT, DECISION, PLAN, AbsentOwner, Decision, Origin, Owner, Question, ScriptedOwner, describe
+    from .owner import (
+        COMMIT,
+        DECISION,
+        PLAN,
+        AbsentOwner,
+        Decision,
+        Origin,
+        Owner,
+        PatientOwner,
+        Question,
+        ScriptedOwner,
+        can_be_asked,
+        describe,
+    )
     from .pictures import Picture, pictures_of
     from .policy import LEARNED, learned_policy, policies_without_tool, policy_of
     from .tool import Tool, cut
@@ -28,7 +41,10 @@ else:
             "definitions": "Api CORE_TOOLS CoreTool ToolDefinition core_definitions openai_tools",
             "fitting": "fitted",
             "names": "MAX_NAME_LENGTH WireNames is_core wire_name",
-            "owner": "AbsentOwner COMMIT DECISION Decision Origin Owner PLAN Question ScriptedOwner describe",
+            "owner": (
+                "AbsentOwner COMMIT DECISION Decision Origin Owner PLAN PatientOwner Question ScriptedOwner "
+                "can_be_asked describe"
+            ),
             "policy": "LEARNED learned_policy policies_without_tool policy_of",
             "tool": "Tool cut",
             "toolbox": "Toolbox",

@@ -118,7 +118,8 @@ class Calls:
             self._require()
             read = tool.read(self._restored(arguments, written))
             given = read.shown
-            permission = await self._consent.of(tool, given, origin=origin, purpose=purpose)
+            code = written if origin == "code" and written else ""
+            permission = await self._consent.of(tool, given, origin=origin, purpose=purpose, run=run, code=code)
             asked_ms = permission.asked_ms
             waits = owner_waits.get()
             if asked_ms is not None and waits is not None:

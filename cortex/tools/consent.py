@@ -16,7 +16,7 @@ from pydantic_core import from_json, to_json
 
 from sandbox import person_decides
 
-from .owner import COMMIT, AbsentOwner, Decision, Question
+from .owner import COMMIT, AbsentOwner, Decision, PatientOwner, Question
 from .policy import policy_of
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ class Consent:
         settings: ToolSettings,
         *,
         turn: str = "",
+        conversation: str = "",
         asking: anyio.Lock | None = None,
         on_decision: Callable[[Question, Decision, dict[str, Any]], None] = lambda *_: None,
         redacted: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]] = _as_they_are,
@@ -67,14 +68,24 @@ class Consent:
         self._owner = owner
         self._settings = settings
         self._turn = turn
+        self._conversation = conversation
         self._on_decision = on_decision
         self._redacted = redacted
         self._questions = 0
         # One question at a time: two prompts in one terminal would take each other's answers.
         self._asking = anyio.Lock() if asking is None else asking
 
-    async def of(self, tool: Governed, arguments: dict[str, Any], *, origin: Origin, purpose: str = "") -> Permission:
-        """Decide about one call. Raises nothing but a cancellation."""
+    async def of(
+        self,
+        tool: Governed,
+        arguments: dict[str, Any],
+        *,
+        origin: Origin,
+        purpose: str = "",
+        run: int | None = None,
+        code: str = "",
+    ) -> Permission:
+        """Decide about one call; one by code is by the run of that number. Raises nothing but a cancellation."""
         policy = policy_of(tool, self._settings)
         match policy:
             case "allow":
@@ -83,12 +94,21 @@ class Consent:
                 return NotAllowed(f"the owner does not allow {tool.name}")
             case "ask":
                 began = time.perf_counter()
-                permission = await self.ask(tool.name, arguments, origin=origin, purpose=purpose)
+                permission = await self.ask(tool.name, arguments, origin=origin, purpose=purpose, run=run, code=code)
                 return replace(permission, asked_ms=(time.perf_counter() - began) * 1000)
             case _:
                 assert_never(policy)
 
-    async def ask(self, name: str, arguments: dict[str, Any], *, origin: Origin, purpose: str = "") -> Permission:
+    async def ask(
+        self,
+        name: str,
+        arguments: dict[str, Any],
+        *,
+        origin: Origin,
+        purpose: str = "",
+        run: int | None = None,
+        code: str = "",
+    ) -> Permission:
         """Ask the owner, whatever the policy is. Raises nothing but a cancellation."""
         what = "changing files" if name == COMMIT else name
         limit = self._settings.max_questions_per_turn
@@ -97,14 +117,23 @@ class Consent:
             return NotAllowed(f"{what} needs the owner's consent, and at most {limit} questions are asked in one turn")
         self._questions += 1
         # A copy: changes that the owner's side makes must not affect the call.
-        question = Question(name, from_json(to_json(arguments)), origin, purpose[:MAX_REASON], self._turn)
+        question = Question(
+            name,
+            from_json(to_json(arguments)),
+            origin,
+            purpose[:MAX_REASON],
+            self._turn,
+            conversation=self._conversation,
+            run=run,
+            code=code,
+        )
         # Before the question: nothing may come between the owner's answer and its record.
         shown = await self._redacted(question.arguments)
+        question = replace(question, shown=shown)
         # A run's timeout is for its code, and too short for a person to read in. It may be extended by the time of all
         # questions of a turn, which may all come before this one.
         with person_decides(at_most_s=limit * self._settings.owner_timeout_s):
-            async with self._asking:
-                decision = await self._decision(question)
+            decision = await self._decision(question)
         self._on_decision(question, decision, shown)
         if decision.allowed is True:
             return Allowed()
@@ -117,14 +146,24 @@ class Consent:
 
     async def _decision(self, question: Question) -> Decision:
         seconds = self._settings.owner_timeout_s
-        with anyio.move_on_after(seconds):
-            try:
+        try:
+            decision: object = await self._asked(question, seconds)
+        except Exception:
+            log.exception("The owner could not be asked")
+            return _UNASKED
+        if decision is None:
+            return Decision(allowed=False, reason=f"no answer within {seconds:g} s")
+        if isinstance(decision, Decision):
+            return decision
+        log.error("The owner's side answered with %s and not with a decision", type(decision).__name__)
+        return Decision(allowed=False, reason="the answer was not a decision")
+
+    async def _asked(self, question: Question, seconds: float) -> object:
+        """What the owner's side answers; None when the time is over."""
+        if isinstance(self._owner, PatientOwner):
+            return await self._owner.decide_within(question, seconds, self._asking)
+        async with self._asking:
+            with anyio.move_on_after(seconds):
                 decision: object = await self._owner.decide(question)
-            except Exception:
-                log.exception("The owner could not be asked")
-                return _UNASKED
-            if isinstance(decision, Decision):
-                return decision
-            log.error("The owner's side answered with %s and not with a decision", type(decision).__name__)
-            return Decision(allowed=False, reason="the answer was not a decision")
-        return Decision(allowed=False, reason=f"no answer within {seconds:g} s")
+                return "nothing" if decision is None else decision
+        return None

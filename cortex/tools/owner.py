@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import anyio
 from pydantic_core import to_json
@@ -40,6 +40,13 @@ class Question:
     origin: Origin
     purpose: str = ""
     turn: str = ""
+    conversation: str = ""
+    run: int | None = None
+    """The number of the code within its turn."""
+    code: str = ""
+    """The code that calls."""
+    shown: dict[str, Any] | None = None
+    """The arguments without secrets, for what is kept of the question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +57,8 @@ class Decision:
     reason: str = ""
     is_answer: bool = True
     """False where nobody could be asked or said anything: a no to what cannot wait; a workflow waits for an answer."""
+    by: str = ""
+    """Who decided, and where: `owner (terminal)`."""
 
 
 class Owner(Protocol):
@@ -60,8 +69,24 @@ class Owner(Protocol):
         ...
 
 
+@runtime_checkable
+class PatientOwner(Owner, Protocol):
+    """An owner whose questions wait side by side, and who keeps their time."""
+
+    async def decide_within(self, question: Question, seconds: float, asking: anyio.Lock) -> Decision | None:
+        """Ask and wait; None when the time is over. `asking` is held while a person sees the question and no other."""
+        ...
+
+
+def can_be_asked(owner: Owner) -> bool:
+    """Whether there is anybody. An owner without a word on it is there."""
+    return getattr(owner, "is_there", True) is not False
+
+
 class AbsentOwner:
     """An owner who cannot be asked: everything that needs consent is refused."""
+
+    is_there = False
 
     async def decide(self, question: Question) -> Decision:
         del question

@@ -135,6 +135,7 @@ class Turn:
             services.owner,
             services.settings.tools,
             turn=self.id,
+            conversation=conversation or "",
             asking=services.asking,
             on_decision=self._on_decision,
             redacted=self._redacted_apart,
@@ -453,7 +454,7 @@ class Turn:
     def _on_decision(self, question: Question, decision: Decision, shown: dict[str, Any]) -> None:
         hashed = digest(question.arguments)
         by = (question.tool, question.origin, decision.allowed, decision.reason, question.turn)
-        self._announce(OwnerAnswered(*by, shown, hashed))
+        self._announce(OwnerAnswered(*by, shown, hashed, decision.by))
 
     def _say(self, text: str) -> str:
         text = cut(text, MAX_SAID)

@@ -1,4 +1,4 @@
-"""What a home holds, as facts for pages and tables: energy, audit, runs, neurons. Reads only."""
+"""What a home holds, as facts for pages and tables: energy, audit, runs, neurons, questions. Reads only."""
 
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         neurons_in_order,
         rights_of,
     )
+    from .question_view import QuestionSeen, question_seen, questions_of
     from .run_view import HomeRuns, KeptRun, RunLog, RunSpan, RunsView, RunView, interleaved, logs_of, run_row, spans_of
 else:
     __all__, __getattr__ = lazy_door(
@@ -24,6 +25,7 @@ else:
             "audit_view": "AuditRow audit_row call_of without_finished",
             "energy_course": "EnergyView Point Spent course energy_view expected level_of",
             "neuron_view": "HomeNeurons NeuronPage NeuronSeen NeuronsView counters_of neurons_in_order rights_of",
+            "question_view": "QuestionSeen question_seen questions_of",
             "run_view": "HomeRuns KeptRun RunLog RunSpan RunView RunsView interleaved logs_of run_row spans_of",
         },
     )

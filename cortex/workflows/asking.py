@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio.to_thread import run_sync as in_thread
 
-from cortex.tools import DECISION, PLAN, AbsentOwner, Decision, Question
+from cortex.tools import DECISION, PLAN, Decision, Question, can_be_asked
 
 from .agent_desk import AgentQuestion
 from .answers import AGENT, APPROVAL, Approve, Reject, Replan, Value, ended_by, is_agent, new_plan, said_of
@@ -204,7 +204,7 @@ class Asking:
 
     async def ask_owner(self) -> bool:
         """Ask an owner who is there what the run waits for, each question once. Whether there is an answer."""
-        if isinstance(self._parts.services.owner, AbsentOwner):
+        if not can_be_asked(self._parts.services.owner):
             return False
         has_answer = False
         for id_ in self._waits_for:

@@ -10,7 +10,7 @@ import anyio
 from anyio.to_thread import run_sync as in_thread
 
 from cortex.audit import AuditError
-from cortex.tools import PLAN, AbsentOwner, CoreTool, invalid, is_core, policy_of
+from cortex.tools import PLAN, CoreTool, can_be_asked, invalid, is_core, policy_of
 from sandbox import ToolError
 
 from .answers import AGENT, APPROVAL
@@ -60,7 +60,7 @@ class ProposedPlans:
             # What the owner is shown is what it may take, whatever comes of it.
             most = energy_of_plan(plan, services.settings.energy).at_most
             run = await flows.start(plan, by=AGENT, turn=turn, energy_budget=most)
-            if policy == "ask" and isinstance(services.owner, AbsentOwner):
+            if policy == "ask" and not can_be_asked(services.owner):
                 return _waits(run.id)
             return await self._told(flows, run.id, plan, services.settings.tools.owner_timeout_s)
         except PlanError as error:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from sandbox import lazy_door
 
 if TYPE_CHECKING:
-    from .approval import ApprovalKey, granted_files, why_not_awake
+    from .approval import ApprovalKey, PurposeKey, granted_files, why_not_awake
     from .hashes import canonical, code_hash, policy_hash
     from .neuron_grants import covers, network_for, unreachable_host
     from .owner_channel import Around, ChannelError, Notice, Outcome, OwnerChannel
@@ -29,7 +29,7 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "approval": "ApprovalKey granted_files why_not_awake",
+            "approval": "ApprovalKey PurposeKey granted_files why_not_awake",
             "hashes": "canonical code_hash policy_hash",
             "neuron_grants": "covers network_for unreachable_host",
             "owner_channel": "Around ChannelError Notice Outcome OwnerChannel",

@@ -29,6 +29,24 @@ EDITED_COUNTS = "what its trial has counted was changed by hand, or by another p
 CHANGED_BY_HAND = "its document was changed by hand, or by another program"
 
 
+class PurposeKey:
+    """A secret made from that of the home, for signatures of one kind only."""
+
+    __slots__ = ("_secret",)
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+
+    def __repr__(self) -> str:
+        return "PurposeKey(…)"
+
+    def signature(self, *facts: Any) -> str:
+        return hmac.new(self._secret, canonical(facts), hashlib.sha256).hexdigest()
+
+    def has_signed(self, signature: str, *facts: Any) -> bool:
+        return _same(self.signature(*facts), signature)
+
+
 class ApprovalKey:
     """The secret of a home. Any holder of it can approve: it never leaves its file and this object."""
 
@@ -66,6 +84,10 @@ class ApprovalKey:
             return cls(read_private(folder / KEY_FILE, KEY_BYTES + 1) or b"")
         except (OSError, ValueError):
             return None
+
+    def for_purpose(self, purpose: str) -> PurposeKey:
+        """The key for signatures of another kind. What is signed with it is no approval, and the reverse."""
+        return PurposeKey(hmac.new(self._secret, canonical(["motor-cortex key", purpose]), hashlib.sha256).digest())
 
     def sign(
         self,

@@ -398,11 +398,12 @@ def test_code_that_calls_a_tool_asks_too(tmp_path, terminal):
 
 def test_nothing_is_written_into_an_open_question(tmp_path, terminal):
     toolbox, _ = shop()
-    answered = threading.Event()
+    shown, answered = threading.Event(), threading.Event()
 
     @toolbox.tool(name="shop.stock")
     def stock() -> int:
         """How many are left."""
+        assert shown.wait(30), "the question is open"
         answered.set()
         return 3
 
@@ -410,6 +411,7 @@ def test_nothing_is_written_into_an_open_question(tmp_path, terminal):
 
     def person():
         terminal.wait_for("Allow it this once? [y/N] ")
+        shown.set()
         assert answered.wait(30), "the other calls go on meanwhile"
         terminal.type("y\n")
 

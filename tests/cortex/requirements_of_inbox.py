@@ -1,0 +1,76 @@
+"""Each promise of the inbox, where questions to the owner wait for answers, and the tests that hold us to it. Part of
+`tests/requirements.py`."""
+
+from __future__ import annotations
+
+from tests.requirement import Requirement
+
+ANSWERS = "tests/cortex/inbox/test_answers.py::"
+ATTACKS = "tests/cortex/inbox/test_attacks.py::"
+OWNER = "tests/cortex/inbox/test_inbox_owner.py::"
+
+REQUIREMENTS = (
+    Requirement(
+        "INBOX-1",
+        "inbox",
+        "What is asked of the owner is a document of the home, with all that the owner needs and without secrets; it is "
+        "answered from any shell, and the program goes on; who decided is in the audit",
+        (
+            ANSWERS + "test_a_question_is_answered_from_another_shell_and_the_program_goes_on",
+            ANSWERS + "test_a_no_needs_no_hash_and_its_reason_reaches_the_model",
+            ANSWERS + "test_a_yes_without_the_hash_of_what_was_shown_is_refused",
+            ANSWERS + "test_no_such_question",
+            OWNER + "test_an_answer_that_cannot_be_recorded_is_not_given",
+        ),
+    ),
+    Requirement(
+        "INBOX-2",
+        "inbox",
+        "The program's own way of asking and the inbox stand side by side: the first answer counts, a second one says so",
+        (
+            OWNER + "test_the_inbox_answers_while_a_person_is_asked_who_then_is_asked_no_more",
+            OWNER + "test_the_person_answers_and_the_document_says_so",
+            OWNER + "test_the_first_answer_wins_against_a_person_who_is_later",
+            OWNER + "test_an_owner_who_fails_is_no_yes_and_the_question_is_closed",
+            OWNER + "test_questions_of_one_turn_stand_side_by_side_in_the_inbox",
+            ANSWERS + "test_of_two_shells_that_answer_at_once_the_first_wins_and_the_second_says_so",
+        ),
+    ),
+    Requirement(
+        "INBOX-3",
+        "inbox",
+        "A question whose time is over, or whose program was killed, is stopped or has left it, is shown as that and takes "
+        "no answer",
+        (
+            ANSWERS + "test_what_a_killed_program_asked_is_shown_as_that_and_takes_no_answer",
+            ANSWERS + "test_a_question_that_nobody_answers_is_closed_when_its_time_is_over",
+            ANSWERS + "test_a_program_that_does_not_respond_takes_no_late_answer",
+            OWNER + "test_a_cancelled_turn_withdraws_its_question",
+        ),
+    ),
+    Requirement(
+        "INBOX-4",
+        "inbox",
+        "An answer is signed and bound to the hash of one question: forged, replayed and flipped ones are none, and neither "
+        "is an answer to an edited question",
+        (ATTACKS,),
+    ),
+    Requirement(
+        "INBOX-5",
+        "inbox",
+        "Questions are bounded in number, bytes and age",
+        (
+            OWNER + "test_more_questions_than_are_kept_are_asked_where_the_program_runs",
+            OWNER + "test_long_arguments_are_cut_and_what_is_left_out_is_counted",
+            OWNER + "test_old_questions_make_way",
+        ),
+    ),
+)
+
+SETTINGS = {
+    "inbox": {
+        "enabled": OWNER + "test_a_disabled_inbox_keeps_no_question",
+        "unattended": OWNER + "test_without_anybody_a_program_refuses_at_once_unless_it_is_to_wait",
+        "max_open": OWNER + "test_more_questions_than_are_kept_are_asked_where_the_program_runs",
+    },
+}
