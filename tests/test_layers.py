@@ -25,19 +25,8 @@ STREETS = {
     "cortex": (
         *("text", "settings", "http", "contracts", "energy", "redaction", "tools", "loop", "channels", "audit"),
         *("home", "inbox", "runs", "cache", "mcp_config", "mcp_wire", "models", "show", "discovery", "mcp_client"),
-        *(
-            "catalogue",
-            "turn",
-            "jobs",
-            "workflows",
-            "learning",
-            "views",
-            "telemetry",
-            "mcp_server",
-            ".",
-            "chat",
-            "demo",
-        ),
+        *("catalogue", "turn", "jobs", "workflows", "learning", "views", "replay", "telemetry", "mcp_server", "."),
+        *("chat", "demo"),
         *("console", "commands"),
     ),
 }

@@ -28,6 +28,7 @@ COMMANDS = {
     "tools": "list and search the tools of the MCP servers; show prints their TypeScript declarations",
     "runs": "list what is kept of each run; show one with its calls and error, forget it, write it into a file",
     "inbox": "list what agents ask you, and answer, from any shell",
+    "replay": "run the code of a run again on what it was answered, and say whether the same comes of it",
     "store": "show what conversations keep from run to run; clear it",
     "jobs": "list the runs that go on after their turn; show, cancel and clear them",
     "workflow": "check, run, watch, answer, stop and draw plans of tools, code and questions that survive a crash",

@@ -75,8 +75,8 @@ def _facts(view: RunView, details: RunDetails) -> Iterator[tuple[str, str]]:
     yield "code", f"{details.code_hash}{'' if view.code is not None else f' ({view.code_state})'}"
     number = "" if details.audit is None else f" (record {details.audit})"
     yield "standing", f"{view.standing}{number}: {_STANDING[view.standing]}"
-    for place, sentence in enumerate(view.missing):
-        yield "" if place else "to run again", sentence
+    yield "replay", f"cortex replay {row.id}" if view.can_replay else "not possible"
+    yield from (("", sentence) for sentence in view.missing)
 
 
 def _took(view: RunView, details: RunDetails) -> str:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from sandbox import lazy_door
 
 if TYPE_CHECKING:
-    from .bundle import BundleRefused, RunBundle, bundle_bytes, bundle_of, read_bundle
+    from .bundle import MAX_BUNDLE_BYTES, BundleRefused, RunBundle, bundle_bytes, bundle_of, read_bundle
     from .details import (
         CallDetails,
         Entry,
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         as_json,
         run_id,
     )
-    from .making import Host
+    from .making import Host, details_of, ended_of
     from .missing import missing_of
     from .observed_run import ObservedRun
     from .reader import EVERY_RUN, AmbiguousRun, RecordingChanged, RunFilter, RunPage, RunReader, standing
@@ -29,12 +29,12 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "bundle": "BundleRefused RunBundle bundle_bytes bundle_of read_bundle",
+            "bundle": "BundleRefused MAX_BUNDLE_BYTES RunBundle bundle_bytes bundle_of read_bundle",
             "details": (
                 "CallDetails Entry ErrorDetails FetchDetails ForgottenRun LogDetails RecordingRef RunDetails as_json "
                 "run_id"
             ),
-            "making": "Host",
+            "making": "Host details_of ended_of",
             "missing": "missing_of",
             "observed_run": "ObservedRun",
             "reader": "AmbiguousRun EVERY_RUN RecordingChanged RunFilter RunPage RunReader standing",

@@ -122,6 +122,8 @@ class ObservedRun:
             else:
                 call.code = "internal" if isinstance(error, Exception) else "timeout" if time_is_up() else "cancelled"
                 call.arguments = None
+                # The code is told the class alone.
+                call.error = type(error).__name__ if isinstance(error, Exception) else None
                 return
             call.error, call.retryable = str(error)[:MAX_MESSAGE], bool(error.retryable)
         elif isinstance(result, ReadyJson):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -12,17 +13,19 @@ from pydantic_core import PydanticSerializationError, to_json
 
 from cortex.audit import digest
 from cortex.text import whole
-from sandbox import Exchange, JsonLimits, bounded_json
+from sandbox import Exchange, JsonLimits, ReadyJson, bounded_json
 
 from .observed_run import plain
 
 if TYPE_CHECKING:
     from cortex.redaction import Redactor
+    from sandbox import ToolDeclaration
 
     from .observed_run import ObservedRun, SeenCall
 
 MAX_RECORDING_BYTES = 262_144
 MAX_LENT = 50
+MAX_SCHEMA_BYTES = 8_192
 _LIMITS = JsonLimits(containers=20_000, values=50_000)
 
 
@@ -37,6 +40,8 @@ class RecordedTool(_Data):
     server: str | None = None
     tool: str | None = None
     places: tuple[tuple[str, ...], ...] = ()
+    input_schema: dict[str, Any] | None = None
+    """Kept where a call was refused for its arguments; None: not kept, or too large."""
 
 
 class RecordedCall(_Data):
@@ -56,6 +61,8 @@ class RecordedCall(_Data):
     arguments_hash: str = ""
     """SHA-256 of the arguments before secrets were taken out, as in the audit's `tool_call`."""
     result: Any = None
+    bytes_at: tuple[tuple[str | int, ...], ...] = ()
+    """Where the result has bytes, as base64."""
     is_whole: bool = True
     """False: `arguments` and `result` had no room."""
 
@@ -89,9 +96,11 @@ class RunRecording(_Data):
     """How many calls and exchanges are missing or have no answer for lack of room."""
 
 
-def recording_of(run: ObservedRun, id_: str, redactor: Redactor, clock_ms: float | None = None) -> RunRecording:
-    """The recording, without secrets; the code began at `clock_ms`, if not at once. For a thread: it searches up to
-    half a megabyte."""
+def recording_of(
+    run: ObservedRun, id_: str, redactor: Redactor, clock_ms: float | None = None, *, with_schemas: bool = False
+) -> RunRecording:
+    """The recording, without secrets; the code began at `clock_ms`, if not at once. `with_schemas`: a call was refused
+    for its arguments. For a thread: it searches up to half a megabyte."""
     context, has_context = _clean(run.intent.payload.context, redactor)
     calls = tuple(_recorded(call, run, redactor) for call in run.seen)
     exchanges = tuple(_exchanges(run, redactor))
@@ -106,12 +115,21 @@ def recording_of(run: ObservedRun, id_: str, redactor: Redactor, clock_ms: float
         seed=run.seed,
         context=context,
         has_context=has_context,
-        tools=tuple(RecordedTool(name=one.name, server=one.server, tool=one.tool, places=one.places) for one in lent),
+        tools=tuple(_recorded_tool(one, with_schema=with_schemas) for one in lent),
         calls=calls,
         exchanges=exchanges,
         has_workspace=run.has_workspace,
         left_out=missing + lost,
     )
+
+
+def _recorded_tool(lent: ToolDeclaration, *, with_schema: bool) -> RecordedTool:
+    schema = None
+    # The client of a server checks the arguments of its tools, and its refusals are recorded as answers.
+    if with_schema and lent.server is None and lent.input_schema:
+        with suppress(PydanticSerializationError, ValueError, RecursionError):
+            schema = dict(lent.input_schema) if len(to_json(lent.input_schema)) <= MAX_SCHEMA_BYTES else None
+    return RecordedTool(name=lent.name, server=lent.server, tool=lent.tool, places=lent.places, input_schema=schema)
 
 
 def is_needed(run: ObservedRun) -> bool:
@@ -163,6 +181,7 @@ def _recorded(call: SeenCall, run: ObservedRun, redactor: Redactor) -> RecordedC
         arguments=arguments,
         arguments_hash=hashed,
         result=result,
+        bytes_at=call.result.bytes_at if isinstance(call.result, ReadyJson) else (),
         is_whole=is_whole,
     )
 

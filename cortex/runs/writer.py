@@ -175,7 +175,9 @@ class RunWriter:
         run = ended.run
         # A copy: a secret that only stands in a log must not get a token that the model could name.
         redactor = (run.redactor if run.redactor is not None else self._redactor).apart()
-        recording = self._recorded(ended, redactor) if self._settings.keep == "texts" and is_needed(run) else None
+        refused = ended.metrics.tool_calls - sum(call.kind == "tool" for call in run.seen) - run.unseen > 0
+        has_texts = self._settings.keep == "texts"
+        recording = self._recorded(ended, redactor, refused) if has_texts and (refused or is_needed(run)) else None
         cached_from = self._origins.get(run.code_hash) if ended.metrics.cached else None
         whole = details_of(ended, self._settings, redactor, self._host, recording=recording, cached_from=cached_from)
         details, body, digest = fitting(whole)
@@ -187,10 +189,10 @@ class RunWriter:
         if self._written % _TRIM_EVERY == 0:
             self._trim()
 
-    def _recorded(self, ended: EndedRun, redactor: Redactor) -> RecordingRef | None:
+    def _recorded(self, ended: EndedRun, redactor: Redactor, refused: bool) -> RecordingRef | None:
         trace = ended.run.intent.trace
         id_ = "" if trace is None else run_id(trace.turn, trace.call)
-        data = packed(recording_of(ended.run, id_, redactor, clock_of(ended)))
+        data = packed(recording_of(ended.run, id_, redactor, clock_of(ended), with_schemas=refused))
         if data is None:
             return None
         name = token_hex(12)

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from .cancelling_runtime import CancellingRuntime
     from .code_answer import CodeAnswer, answer_without_result
     from .consolidate_tool import ConsolidateTool
-    from .displays import MAX_TEXT_BYTES, shown_displays
+    from .displays import MAX_TEXT_BYTES, display_lines, shown_displays
     from .execution import (
         Caller,
         Executed,
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         Services,
         execute,
         intent_of,
+        reply_of,
         require_acting,
     )
     from .files import Commit, Folder, Keep, commit_changes, facts_of_changes
@@ -36,7 +37,9 @@ else:
             "cancelling_runtime": "CancellingRuntime",
             "code_answer": "CodeAnswer answer_without_result",
             "consolidate_tool": "ConsolidateTool",
-            "execution": "Caller Executed HostFailed NotRun Ran RunCount Services execute intent_of require_acting",
+            "execution": (
+                "Caller Executed HostFailed NotRun Ran RunCount Services execute intent_of reply_of require_acting"
+            ),
             "files": "Commit Folder Keep commit_changes facts_of_changes",
             "habit_watch": "HabitWatch Observer",
             "kept_state": "takes_store",
@@ -45,6 +48,6 @@ else:
             "plans": "Answering Plans WORKFLOW_QUESTION",
             "turn": "Turn",
             "watched_files": "needs_eyes own_files",
-            "displays": "MAX_TEXT_BYTES shown_displays",
+            "displays": "MAX_TEXT_BYTES display_lines shown_displays",
         },
     )

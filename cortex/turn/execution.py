@@ -277,7 +277,7 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
             # Inside: drawings and long replies take time, and a caller who cancels meanwhile has still run the code.
             shown = await shown_displays(outcome.displayed, caller.show, services.running)
             lines = () if files is None else files.lines
-            text = await _told(outcome, lines, caller.show, has_kept=stored is not None)
+            text = await reply_of(outcome, lines, caller.show, has_kept=stored is not None)
             text += await off_loop(sum(len(item.data) for item in shown), display_lines, shown)
         except BaseException as error:
             is_fault = isinstance(error, Exception)
@@ -326,7 +326,7 @@ def _file_terms(folder: Folder, services: Services, caller: Caller) -> FileTerms
     return FileTerms(folder, caller.consent, services.switch, caller.announce, own, caller.keep)
 
 
-async def _told(
+async def reply_of(
     outcome: ExecutionOutcome, lines: Sequence[str], show: Callable[[str], Awaitable[str]], *, has_kept: bool
 ) -> str:
     """The reply, redacted: first each text that the code chose, because the reply cuts and quotes them."""

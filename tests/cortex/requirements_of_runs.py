@@ -6,6 +6,9 @@ from tests.requirement import Requirement
 
 READ = "tests/cortex/runs/test_reader.py::"
 WRITE = "tests/cortex/runs/test_writer.py::"
+REPLAY = "tests/cortex/replay/test_replay.py::"
+COMPARE = "tests/cortex/replay/test_comparing.py::"
+REPLAYED = "tests/cortex/commands/test_replay_command.py::"
 BUNDLE = "tests/cortex/runs/test_bundle.py::"
 VIEW = "tests/cortex/views/test_run_view.py::"
 SHELL = "tests/cortex/commands/test_runs_command.py::"
@@ -172,6 +175,55 @@ REQUIREMENTS = (
             BUNDLE + "test_where_secrets_were_taken_out_no_hash_is_left_by_which_they_could_be_found",
             BUNDLE + "test_a_file_that_was_changed_or_is_none_is_refused",
             BUNDLE + "test_a_file_whose_code_is_not_that_of_the_run_is_refused_also_with_a_right_hash",
+        ),
+    ),
+    Requirement(
+        "RUNS-15",
+        "016",
+        "A replay runs the same code on its record, without network, functions, energy or a record of its own, and says "
+        "whether the same comes of it",
+        (
+            REPLAY + "test_the_same_comes_of_a_run_and_nothing_has_an_effect",
+            REPLAY + "test_errors_of_functions_are_what_they_were",
+            REPLAY + "test_requests_are_answered_by_the_record_alone",
+            REPLAY + "test_calls_that_are_under_way_together_may_change_places",
+            REPLAY + "test_a_run_that_ran_out_of_time_does_so_again",
+            REPLAY + "test_secrets_are_tokens_in_a_replay_and_no_difference",
+            REPLAY + "test_a_runtime_may_be_given_for_many_replays",
+            COMPARE + "test_what_may_be_another_in_a_replay_is_no_difference",
+            REPLAYED + "test_a_replay_says_that_the_same_came_of_it",
+            REPLAYED + "test_an_exported_run_is_replayed_on_another_machine",
+            REPLAYED + "test_nothing_is_replayed_while_the_kill_switch_is_on",
+        ),
+    ),
+    Requirement(
+        "RUNS-16",
+        "016",
+        "What differs is told, the first call that is not on record first; what is missing is said and not guessed",
+        (
+            REPLAY + "test_the_first_call_that_is_not_on_record_is_told_and_answered_by_nothing",
+            REPLAY + "test_what_is_not_on_record_is_said_and_not_guessed",
+            REPLAY + "test_code_that_looks_at_the_clock_is_told_why_it_differs",
+            REPLAY + "test_a_run_without_an_outcome_cannot_be_compared",
+            REPLAY + "test_a_run_that_was_forgotten_or_has_no_code_is_refused",
+            COMPARE + "test_what_is_not_as_on_record_is_a_difference",
+            COMPARE + "test_what_is_not_on_record_comes_first_and_is_bounded",
+            REPLAYED + "test_what_cannot_be_replayed_is_an_error",
+            REPLAYED + "test_a_run_without_its_code_says_what_is_missing",
+        ),
+    ),
+    Requirement(
+        "RUNS-17",
+        "016",
+        "A replay answers what if: a function had failed, there had been less energy, other policies had been in force",
+        (
+            REPLAY + "test_what_if_a_function_had_failed",
+            REPLAY + "test_what_if_there_had_been_less_energy",
+            REPLAY + "test_what_if_other_policies_had_been_in_force",
+            REPLAY + "test_a_function_that_the_owner_was_asked_about_counts_as_one_to_ask_about",
+            REPLAYED + "test_what_if_shows_what_would_differ_and_the_reply",
+            REPLAYED + "test_what_if_the_policies_of_another_file_had_been_in_force",
+            REPLAYED + "test_what_if_is_read_strictly",
         ),
     ),
 )

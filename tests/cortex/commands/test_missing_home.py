@@ -41,6 +41,7 @@ LOOKS = [
     ["runs", "show", "x"],
     ["runs", "forget", "x"],
     ["runs", "export", "x"],
+    ["replay", "x"],
     ["store"],
     ["store", "clear", "--all"],
     ["jobs"],
