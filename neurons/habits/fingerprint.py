@@ -91,6 +91,10 @@ class Fingerprint:
         """The fingerprint with the purpose that the agent stated."""
         return replace(self, sketch=self.sketch.saying(purpose))
 
+    def worded(self, code: str) -> Fingerprint:
+        """The fingerprint with the tokens of the code, to see whether it differs from another one in one place only."""
+        return replace(self, sketch=self.sketch.worded(code))
+
     def to_json(self) -> dict[str, Any]:
         return {
             "parts": dict(self.parts),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import hashlib
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 
 from .fingerprint import Fingerprint
@@ -20,6 +21,15 @@ from .habit import (
 )
 from .secret_texts import without_keys, without_secrets
 from .sketch import Sketch
+
+ID_CHARS = 16
+
+
+def new_id(sketch: Sketch, known: Container[str]) -> str:
+    """The id of a script that is like no known one. Scripts that differ in a value or in the order of names have one
+    shape, and may be two all the same."""
+    found = sketch.shape[:ID_CHARS]
+    return found if found not in known else hashlib.sha256(sketch.line.encode()).hexdigest()[:ID_CHARS]
 
 
 def noted(

@@ -14,7 +14,7 @@ from sandbox import SandboxError
 
 from ..contracts import DAY_S, HabitSettings, Json, NeuronError, Storage
 from .fingerprint import Fingerprint
-from .growth import merged, noted, rank
+from .growth import merged, new_id, noted, rank
 from .habit import (
     MAX_RECENT,
     RULE,
@@ -27,13 +27,12 @@ from .habit import (
     is_of_later_format,
 )
 from .index import Index, enough_of
-from .sketch import Sketch, differ, purposes_alike
+from .sketch import Sketch, purposes_alike
 
 log = logging.getLogger("motor_cortex")
 
 FOLDER = "habits"
 PREFIX = f"{FOLDER}/"
-ID_CHARS = 16
 MAX_REGROUPED = 16
 """Documents of an older rule that are brought up to date at one time."""
 _ALIKE_PURPOSES = 0.5
@@ -145,8 +144,11 @@ class Habits:
     async def _sketched(self, script: Script) -> tuple[Sketch, ...]:
         document = await anyio.to_thread.run_sync(self._storage.read, PREFIX + script.id)
         kept = Script.of_json(script.id, document.data) if document is not None else None
-        found = [await self._read(code) for code in (kept.habit().codes if kept is not None else ())]
-        return tuple(one.using(script.tools, script.hosts).sketch for one in found if one is not None)
+        codes = kept.habit().codes if kept is not None else ()
+        found = [(await self._read(code), code) for code in codes]
+        return tuple(
+            one.using(script.tools, script.hosts).sketch.worded(code) for one, code in found if one is not None
+        )
 
     def _resketch(self, script_id: str, sketches: tuple[Sketch, ...]) -> None:
         def change(data: Json | None) -> Json | None:
@@ -165,12 +167,13 @@ class Habits:
 
     def _note(self, found: Fingerprint, occurrence: Occurrence) -> Habit | None:
         """In a thread, one at a time."""
+        found = found.worded(occurrence.code)
         alike = self._alike(found.sketch)
         if not alike:
             # Other processes may have seen it: read their scripts before calling it new.
             self._reload()
             alike = self._alike(found.sketch)
-        script_id = self._merge(self._best(alike, occurrence.purpose), alike) or found.sketch.shape[:ID_CHARS]
+        script_id = self._merge(self._best(alike, occurrence.purpose), alike) or new_id(found.sketch, self._known)
         script, is_new_habit = self._kept(script_id, found, occurrence)
         if script is None:
             return None
@@ -199,9 +202,8 @@ class Habits:
         return script_id
 
     def _is_one(self, script_id: str, other: str) -> bool:
-        mine, theirs = self._index.sketches(script_id), self._index.sketches(other)
         neurons = {self._known[script_id].neuron, self._known[other].neuron} - {None}
-        return len(neurons) < 2 and not any(differ(a, b) for a in mine for b in theirs)
+        return len(neurons) < 2 and self._index.may_be_one(script_id, other)
 
     def _merged(self, one: str, other: str) -> str:
         """Merge two documents; return the id of the one that is left. The other is deleted last: after a crash between

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 
-from .sketch import Sketch, is_pure, likeness
+from .one_difference import differ_in_one
+from .sketch import Sketch, differ, is_pure, likeness
 
 MAX_COMPARED = 96
 """Scripts that one sketch is compared with, those first that have most in common with it."""
@@ -52,9 +53,14 @@ class Index:
                 alike = likeness(known, sketch)
                 if alike > best and alike >= enough(known, sketch):
                     best = alike
-            if best:
+            if best and not is_another(sketch, self._sketches[script_id]):
                 found[script_id] = best
         return found
+
+    def may_be_one(self, one: str, other: str) -> bool:
+        """Whether no wording of one script is known to be something else than the wordings of the other."""
+        mine, theirs = self.sketches(one), self.sketches(other)
+        return not any(differ(a, b) for a in mine for b in theirs) and not any(is_another(a, theirs) for a in mine)
 
     def sketches(self, script_id: str) -> tuple[Sketch, ...]:
         return self._sketches.get(script_id, ())
@@ -90,3 +96,9 @@ class Index:
 def enough_of(effects: float, pure: float) -> Callable[[Sketch, Sketch], float]:
     """How much two wordings must be alike to be the same script: less where both reach for the same."""
     return lambda a, b: pure if is_pure(a) or is_pure(b) else effects
+
+
+def is_another(sketch: Sketch, wordings: Iterable[Sketch]) -> bool:
+    """Whether it is a wording of these but for one difference that decides, and has not been seen as one of them."""
+    lines = {known.line for known in wordings}
+    return sketch.line not in lines and any(differ_in_one(line, sketch.line) for line in lines)

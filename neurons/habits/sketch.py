@@ -14,6 +14,7 @@ from zlib import crc32
 from .effects import MAX_EFFECT_CHARS, MAX_EFFECTS, UNKNOWN, key_of, same_effects
 from .fingerprint_limits import MAX_MARK_CHARS, MAX_MARKS, MAX_PARTS, MAX_TRAITS, MAX_WORDS
 from .fingerprint_vocabulary import STOP_WORDS
+from .token_line import MAX_LINE, line_of
 
 MAX_COUNT = 1_000_000
 MAX_WEIGHT = 100
@@ -62,6 +63,8 @@ class Sketch:
     """How it is built: see `fingerprint_shape`. Wordings that are built alike are the same whatever they are about."""
     grouped: Mapping[str, frozenset[str]] = field(default_factory=dict, compare=False, repr=False)
     weight: int = field(default=0, compare=False, repr=False)
+    line: str = ""
+    """Its tokens: see `token_line`."""
 
     @classmethod
     def of(cls, shape: str, data: Mapping[str, Any]) -> Sketch:
@@ -83,7 +86,10 @@ class Sketch:
             raise ValueError("not a sketch") from error
         parts, weight = parts_of(data["parts"]), sum(traits.values())
         said = frozenset(words), frozenset(purpose)
-        return cls(shape, effects, traits, marks, *said, parts, _grouped(marks), weight)
+        line = data.get("line", "")
+        if not isinstance(line, str) or len(line) > MAX_LINE:
+            raise ValueError(f"expected a line of at most {MAX_LINE} characters")
+        return cls(shape, effects, traits, marks, *said, parts, _grouped(marks), weight, line)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -94,6 +100,7 @@ class Sketch:
             "words": sorted(self.words),
             "purpose": sorted(self.purpose),
             "parts": dict(self.parts),
+            "line": self.line,
         }
 
     @classmethod
@@ -116,6 +123,9 @@ class Sketch:
         words = (part.lower().removesuffix("s") for part in _PURPOSE_WORD.findall(purpose[:_MAX_PURPOSE]))
         hashed = {f"{crc32(word.encode()):08x}" for word in words if len(word) > 2 and word not in _ASKING}
         return replace(self, purpose=frozenset(sorted(hashed)[:MAX_WORDS]))
+
+    def worded(self, code: str) -> Sketch:
+        return replace(self, line=line_of(code))
 
     @property
     def bucket(self) -> str | None:

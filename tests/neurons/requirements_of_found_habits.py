@@ -8,6 +8,7 @@ FOUND = "tests/neurons/habits/test_found.py::"
 REGROUP = "tests/neurons/habits/test_regroup.py::"
 EFFECTS = "tests/neurons/habits/test_effects.py::"
 STYLES = "tests/neurons/habits/test_styles.py::"
+ONE = "tests/neurons/habits/test_one_difference.py::"
 INDEX = "tests/neurons/habits/test_index.py::"
 
 REQUIREMENTS = (
@@ -33,6 +34,10 @@ REQUIREMENTS = (
             FOUND + "test_mildly_rewritten_scripts_are_told",
             STYLES + "test_another_style_of_the_same_step_does_not_tell_scripts_apart",
             FOUND + "test_habits_do_not_mix_families",
+            ONE + "test_other_values_names_and_lines_make_no_other_script",
+            ONE + "test_scripts_with_a_change_that_decides_nothing_stay_one",
+            ONE + "test_scripts_of_one_family_never_differ_in_one_thing_only",
+            ONE + "test_a_wording_that_was_seen_as_a_script_stays_one_of_it",
             FOUND + "test_a_month_of_one_user_gives_about_as_many_habits_as_there_are_families",
         ),
     ),
@@ -43,6 +48,12 @@ REQUIREMENTS = (
         (
             FOUND + "test_scripts_that_look_alike_and_do_something_else_stay_apart",
             STYLES + "test_a_small_difference_in_what_is_done_tells_scripts_apart",
+            ONE + "test_one_difference_that_decides_tells_scripts_apart",
+            ONE + "test_scripts_with_one_deciding_change_stay_apart",
+            ONE + "test_two_scripts_of_one_shape_are_two_documents",
+            ONE + "test_code_that_is_too_long_or_odd_is_not_compared",
+            ONE + "test_any_text_makes_a_short_line",
+            ONE + "test_lines_that_differ_much_are_given_up_early",
         ),
     ),
     Requirement(

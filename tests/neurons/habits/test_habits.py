@@ -38,7 +38,9 @@ SUM = "const l = [{}]; return l.filter((x) => x > 2).reduce((a, b) => a + b, 0)"
 
 # Of one script, each of another shape: a line more, or a word.
 LONG = "const d = await tools.a.b({{ n: 1 }}); return d.rows.map((r) => r.name.trim() + r.at).filter((t) => t > 'a'){}.join()"
-VARIANTS = [LONG.format(more) for more in ("", ".sort()", ".reverse()", ".slice(1)")]
+VARIANTS = [
+    LONG.format(more) for more in ("", ".sort()", ".sort().filter(Boolean)", ".sort().filter(Boolean).slice(1)")
+]
 
 
 async def pure(code: str) -> Fingerprint | None:
@@ -535,5 +537,6 @@ def test_each_script_of_the_corpus_becomes_a_habit_of_its_own():
     anyio.run(see_all)
     habits = watched.habits.all()
     assert all(len({names[code_hash] for code_hash in habit.code_hashes}) == 1 for habit in habits)
-    # Some reach for another address or member, or use another regular expression, each time: that is another script.
-    assert len(habits) >= 0.88 * len(scripts())
+    # Some reach for another address or member, use another regular expression, or return the last item in place of all:
+    # that is another script.
+    assert len(habits) >= 0.85 * len(scripts())
