@@ -12,7 +12,7 @@ export DENO_NO_UPDATE_CHECK := 1
 # The tests start hundreds of Python programs. Without compiled files each of these compiles our packages again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo demo-mcp test ok format lint types deno-ok browser tests soak bench harness commands clean
+.PHONY: demo demo-mcp test ok format lint types deno-ok browser tests pictures soak bench harness commands clean
 
 demo: $(STAMP)
 	@if [ -t 0 ] && [ -t 1 ]; then $(BIN)/cortex demo; else $(BIN)/cortex demo --yes; fi
@@ -61,6 +61,10 @@ tests: $(STAMP) browser
 
 soak: $(STAMP) browser
 	$(BIN)/python -m pytest -m soak $(PYTEST)
+
+# Of every page of the console, light, dark and on a phone, to look at.
+pictures: $(STAMP) browser
+	@$(BIN)/python -m tests.cortex.console.pictures $(VENV)/pictures
 
 bench: $(STAMP)
 	@$(BIN)/python -m benchmarks $(BENCH)

@@ -55,4 +55,6 @@ def _pieces(code: str, clock: Callable[[], float]) -> Iterator[tuple[str, str]]:
 
 def _class_of(kind: str) -> str:
     name = kind.removeprefix("Token.").removeprefix("Literal.")
+    if name == "Keyword.Type":
+        return ""  # the lexer takes the value in `{ name: value }` for a type
     return next((short for long, short in _CLASSES if name.startswith(long)), "")

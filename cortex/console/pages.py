@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from cortex.audit import Audit
-from cortex.energy import entries_in, in_about, outlook
+from cortex.energy import entries_in, outlook
 from cortex.runs import run_id
 from cortex.settings import explain_settings
 from cortex.views import (
@@ -87,7 +87,6 @@ def now_page(visit: Visit) -> Answer:
     if (seen := energy.value) is not None:
         facts["plot"] = part(lambda: energy_plot(seen, past_s))
         facts["tiers"] = [(tier, outlook(tier, seen.seen.killed)) for tier in seen.seen.tiers]
-        facts["full"] = "" if not seen.seen.full_in_s else f"full {in_about(seen.seen.full_in_s)}"
     facts["runs"] = part(lambda: last_runs(desk))
     facts["neurons"] = part(lambda: neurons_of(desk))
     return ShownPage("now.html", facts)
@@ -157,7 +156,7 @@ def audit_page(visit: Visit) -> Answer:
 
 KINDS = (
     *("intent", "execution", "refusal", "tool_call", "owner_decision", "neuron", "emission", "files", "workflow"),
-    "recovered",
+    *("details", "recovered"),
 )
 
 

@@ -50,9 +50,9 @@ def energy_plot(view: EnergyView, past_s: float) -> Markup:
     bottom = HEIGHT - _BOTTOM
     area = f"{frame.x(points[0].at)},{bottom} {frame.line(points)} {frame.x(view.at)},{bottom}"
     parts = [
-        *(_floor(frame, tier.tier.value, max(tier.floor, tier.cost)) for tier in view.seen.tiers),
-        *(_mark(frame, level) for level in (0.0, 0.5, 1.0)),
         element("polygon", class_="area", points=area),
+        *(_mark(frame, level) for level in (0.0, 0.5, 1.0)),
+        *(_floor(frame, tier.tier.value, max(tier.floor, tier.cost)) for tier in view.seen.tiers),
         element("polyline", class_="course", points=frame.line(points)),
         element("polyline", class_="coming", points=frame.line(coming)),
         element("line", class_="now", x1=frame.x(view.at), x2=frame.x(view.at), y1=_TOP, y2=bottom),

@@ -63,7 +63,7 @@ def bar(span: RunSpan, total_ms: float) -> Markup:
     return element(
         "svg",
         Markup("").join([element("title", words), *parts]),
-        class_="bar",
+        class_="lane",
         viewBox=f"0 0 {WIDTH} {HEIGHT}",
         preserveAspectRatio="none",
         role="img",

@@ -130,6 +130,11 @@ def _emission(facts: Mapping[str, Any]) -> _Row:
     return _Row(_joined(about, f"told {told}" if told else "told nobody"))
 
 
+def _details(facts: Mapping[str, Any]) -> _Row:
+    """The hash of what is kept of a run. Not in the row: it would fill three lines."""
+    return _Row(_joined("kept of run", _text(facts.get("run"))))
+
+
 _ROWS: dict[str, Callable[[Mapping[str, Any]], _Row]] = {
     "execution": _execution,
     "refusal": _refusal,
@@ -138,6 +143,7 @@ _ROWS: dict[str, Callable[[Mapping[str, Any]], _Row]] = {
     "tool_call": _tool_call,
     "owner_decision": _owner_decision,
     "recovered": _recovered,
+    "details": _details,
 }
 
 

@@ -101,7 +101,7 @@ def test_a_list_goes_on_where_the_last_page_ended_and_keeps_its_filter(tmp_path)
 def test_a_run_shows_its_course_what_it_printed_its_reply_and_its_code(owner, ids, home):
     page = owner.get(f"/runs/{ids[0]}").text
     assert "look at the stock" in page
-    assert page.count('class="bar"') >= 3  # the run, and two calls
+    assert page.count('class="lane"') >= 3  # the run, and two calls
     assert "looked at both" in page
     assert "has the hash of this page" in page
     assert '<i class="k">const</i>' in page
