@@ -74,7 +74,13 @@ def shop(tmp_path, monkeypatch):
     )
     (tmp_path / "shop_broken.py").write_text("raise RuntimeError('no shop')\n")
     monkeypatch.setattr(sys, "path", list(sys.path))
+    forget_modules_of_the_shop()
     yield tmp_path
+    forget_modules_of_the_shop()
+
+
+def forget_modules_of_the_shop():
+    """Tests in other files have modules of the same names, and run in the same process."""
     for name in ("shop_tools", "shop_words", "shop_broken"):
         sys.modules.pop(name, None)
 

@@ -80,8 +80,8 @@ async def one(place: MotorCortex, name: str = "core.execute", arguments=RUN) -> 
 
 
 def records(place: MotorCortex) -> list[Record]:
-    """What came of everything. That code was about to run is written down too, and left out here."""
-    return [record for record in place.audit.records() if record.kind != "intent"]
+    """What came of everything, without the records that code was about to run, and of the hash of what is kept of it."""
+    return [record for record in place.audit.records() if record.kind not in ("intent", "details")]
 
 
 def kinds(place: MotorCortex) -> list[str]:
