@@ -76,7 +76,8 @@ if TYPE_CHECKING:
         name_of as name_of,
     )
     from .habits.draft_schemas import RecordedRuns as RecordedRuns, recorded_runs as recorded_runs
-    from .habits.fingerprint import Fingerprint as Fingerprint, FingerprintReader as FingerprintReader
+    from .habits.fingerprint import Fingerprint as Fingerprint
+    from .habits.fingerprint_reader import FingerprintReader as FingerprintReader
     from .habits.habit import OFFER_S as OFFER_S, Habit as Habit
     from .habits.habits import Habits as Habits
     from .habits.literals import LiteralReader as LiteralReader
@@ -141,7 +142,8 @@ else:
             "functions.functions": "Functions",
             "habits.draft": "Draft DraftReader Shape drafted name_of",
             "habits.draft_schemas": "RecordedRuns recorded_runs",
-            "habits.fingerprint": "Fingerprint FingerprintReader",
+            "habits.fingerprint": "Fingerprint",
+            "habits.fingerprint_reader": "FingerprintReader",
             "habits.habit": "Habit OFFER_S",
             "habits.habits": "Habits",
             "habits.literals": "LiteralReader",

@@ -15,7 +15,6 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from cortex.contracts import denied, failed
-from cortex.tools import cut
 from sandbox import Displayed, display_note
 
 if TYPE_CHECKING:
@@ -74,6 +73,8 @@ class JobRecord:
         return self.state in UNDER_WAY
 
     def ended(self, state: State, reply: str, now: float, *, ok: bool = False) -> JobRecord:
+        from cortex.tools import cut  # noqa: PLC0415 - `cortex energy` only counts the jobs
+
         return replace(self, state=state, reply=cut(reply, MAX_REPLY_BYTES), ok=ok, ended_at=now)
 
 

@@ -7,7 +7,8 @@ from sandbox import lazy_door
 if TYPE_CHECKING:
     from .draft import Draft, DraftReader, Shape, drafted, name_of
     from .draft_schemas import RecordedRuns, recorded_runs
-    from .fingerprint import Fingerprint, FingerprintReader
+    from .fingerprint import Fingerprint
+    from .fingerprint_reader import FingerprintReader
     from .habit import OFFER_S, Habit
     from .habits import Habits
     from .literals import LiteralReader, Place, ReadScript, with_holes
@@ -21,7 +22,8 @@ else:
         {
             "draft": "Draft DraftReader Shape drafted name_of",
             "draft_schemas": "RecordedRuns recorded_runs",
-            "fingerprint": "Fingerprint FingerprintReader",
+            "fingerprint": "Fingerprint",
+            "fingerprint_reader": "FingerprintReader",
             "habit": "Habit OFFER_S",
             "habits": "Habits",
             "literals": "LiteralReader Place ReadScript with_holes",

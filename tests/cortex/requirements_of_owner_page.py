@@ -77,6 +77,8 @@ REQUIREMENTS = (
             COMMAND + "test_each_one_says_what_it_was_good_for",
             COMMAND + "test_the_energy_of_a_day_is_measured_once_an_hour_has_passed",
             COMMAND + "test_a_look_imports_nothing_that_only_decisions_need",
+            "tests/cortex/commands/test_light_looks.py::test_a_look_imports_nothing_that_only_runs_and_decisions_need",
+            "tests/cortex/commands/test_light_looks.py::test_the_program_does_not_look_for_garbage_while_it_imports",
         ),
     ),
     Requirement(

@@ -60,7 +60,8 @@ from neurons.contracts.document_text import (
     decode as decode_document,
 )
 from neurons.contracts.settings import AutonomicSettings
-from neurons.habits.fingerprint import MAX_ANSWER_BYTES, Fingerprint
+from neurons.habits.fingerprint import Fingerprint
+from neurons.habits.fingerprint_reader import MAX_ANSWER_BYTES
 from neurons.habits.habit import Script
 from sandbox import (
     ExecutionOutcome,

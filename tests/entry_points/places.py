@@ -43,7 +43,7 @@ PLACES: dict[str, str] = {
     "sandbox/workspace/journal.py::decode": HOME,
     "sandbox/workspace/kept_changes.py::unpacked": HOME,
     "neurons/autonomic/signal_limits.py::Admission.admit": "signal",
-    "neurons/habits/fingerprint.py::FingerprintReader.read": "habits: fingerprint",
+    "neurons/habits/fingerprint_reader.py::FingerprintReader.read": "habits: fingerprint",
     "neurons/habits/recordings.py::_fitting": "habits: recording",
     "neurons/habits/recordings.py::_json": "habits: recording",
     "neurons/habits/recordings.py::_recording": "documents",

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings, strategies as st
 
 from neurons import Fingerprint
 from neurons.habits.effects import MAX_EFFECT_CHARS, MAX_EFFECTS
-from neurons.habits.fingerprint import MAX_ANSWER_BYTES, fingerprint
+from neurons.habits.fingerprint import fingerprint
 from neurons.habits.fingerprint_limits import (
     MAX_LITERAL_CHARS,
     MAX_LITERALS,
@@ -21,6 +21,7 @@ from neurons.habits.fingerprint_limits import (
     MAX_PARTS,
     MAX_TRAITS,
 )
+from neurons.habits.fingerprint_reader import MAX_ANSWER_BYTES
 from neurons.habits.fingerprint_shape import read
 from neurons.habits.fingerprint_tree import MAX_NODES
 from tests.neurons.corpus import scripts

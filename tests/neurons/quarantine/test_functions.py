@@ -9,7 +9,7 @@ from pydantic_core import to_json
 
 from neurons import Neuron, Report
 from neurons.contracts.ports import ToolExchange
-from neurons.habits.fingerprint import FingerprintReader
+from neurons.habits.fingerprint_reader import FingerprintReader
 from neurons.quarantine import function_arguments
 from neurons.quarantine.quarantine import rehearse
 from sandbox import DenoRuntime, Tier

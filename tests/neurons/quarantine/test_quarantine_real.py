@@ -11,7 +11,7 @@ import pytest
 from neurons.contracts.ports import Recording, ToolExchange
 from neurons.contracts.program import program_of
 from neurons.contracts.signals import Signal, as_given
-from neurons.habits.fingerprint import FingerprintReader
+from neurons.habits.fingerprint_reader import FingerprintReader
 from neurons.quarantine.quarantine import rehearse
 from neurons.quarantine.scenarios import EDGES, FAILURES, ODD_ANSWERS, TYPICAL
 from sandbox import DenoRuntime, ExecutionRequest, Guard, NetworkPolicy, Recorder, Replay, Tier
