@@ -1,12 +1,14 @@
 """What the programs of a home hand each other: emissions to be told, said or read, and signals for the neurons.
 
-All of it is in documents of the home, which a person or another program may have edited: each entry is checked when it
-is read, and what does not pass is left out and counted. Whoever takes an entry does so under the lock of the folder, so
-that no two programs take it. All methods may be called from any thread; they wait for the disk.
+All of it is in documents of the home, which a person or another program may have edited: a document that is no mail is
+set aside, with a line in the log, and so is one that is too large, before it is read. Each entry is checked when it is
+read, and what does not pass is left out, counted, and told once. A program takes entries under the lock of the folder,
+so that no two programs take the same one. All methods may be called from any thread; they wait for the disk.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,14 +20,17 @@ from ..contracts import MAX_EMISSION_TEXT, SCHEDULE, Action, Outgoing, Signal
 from .signal_limits import is_type
 
 if TYPE_CHECKING:
-    from ..contracts import Json, Storage
+    from ..contracts import Document, Json, Storage
+
+log = logging.getLogger("motor_cortex")
 
 FOLDER = "mail"
 _EMISSIONS, _SIGNALS = f"{FOLDER}/emissions", f"{FOLDER}/signals"
 MAX_LETTERS = 128
 MAX_POSTED = 512
 MAX_BYTES = 1024 * 1024
-"""Of one of the documents."""
+"""Of the entries of one of the documents, as they are written. The storage reads no mail above twice as much."""
+_MAX_ID = 100
 _MAX_KNOWN = 1_000
 _SOURCES = frozenset({"host", "cortex"})
 _Name = Annotated[str, Field(max_length=100)]
@@ -75,6 +80,7 @@ class Mail:
         self._storage = storage
         self.dropped = 0
         """Entries that made way for others, or were no entries."""
+        self._told: dict[str, int] = {}
 
     def stamp(self) -> object:
         """A cheap value that changes with every write of any program."""
@@ -92,10 +98,11 @@ class Mail:
             added = [one.model_copy(update={"n": newest + at}) for at, one in enumerate(fresh.values(), 1)]
             return self._document([*found, *added], [*known, *fresh], newest + len(added))
 
+        self._clear_of_others(_EMISSIONS, "letters")
         self._storage.update(_EMISSIONS, add)
 
     def read(self) -> Read:
-        document = self._storage.read(_EMISSIONS)
+        document = self._clear_of_others(_EMISSIONS, "letters")
         letters = self._letters(document.data if document is not None else None)
         return Read(letters, _newest(document.data if document is not None else None, letters))
 
@@ -112,6 +119,7 @@ class Mail:
             after = [one.model_copy(update={"by": program}) if one.signal.id in ids else one for one in found]
             return self._document(after, _ids(data), _newest(data, found))
 
+        self._clear_of_others(_EMISSIONS, "letters")
         self._storage.update(_EMISSIONS, claim)
         return taken
 
@@ -122,6 +130,7 @@ class Mail:
         def add(data: Json | None) -> Json:
             return self._fitting({}, "signals", [*self._posted(data), *posted], MAX_POSTED)
 
+        self._clear_of_others(_SIGNALS, "signals")
         self._storage.update(_SIGNALS, add)
 
     def take_posted(self, now: float) -> list[Signal]:
@@ -132,8 +141,17 @@ class Mail:
             taken[:] = [signal for one in self._posted(data) if (signal := _signal(one, now)) is not None]
             return {"signals": []} if data is not None and data.get("signals") != [] else None
 
+        self._clear_of_others(_SIGNALS, "signals")
         self._storage.update(_SIGNALS, clear)
         return taken
+
+    def _clear_of_others(self, key: str, entries: str) -> Document | None:
+        """The document. One that has no list of entries is none of ours, and set aside."""
+        document = self._storage.read(key)
+        if document is None or isinstance(document.data.get(entries), list):
+            return document
+        self._storage.set_aside(key, f"it has no list of {entries}", revision=document.revision)
+        return None
 
     def _letters(self, data: Json | None) -> list[Letter]:
         return self._checked(data, "letters", Letter, MAX_LETTERS)
@@ -144,12 +162,16 @@ class Mail:
     def _checked(self, data: Json | None, key: str, kind: type[Any], most: int) -> list[Any]:
         given = (data or {}).get(key)
         given = given[-most:] if isinstance(given, list) else []
-        found = []
+        found: list[Any] = []
         for one in given:
             try:
                 found.append(kind.model_validate(one))
             except ValidationError:
                 self.dropped += 1
+        bad = len(given) - len(found)
+        if bad > self._told.get(key, 0):
+            log.warning('%d of %d %s in "%s" of the home are none, and are left out', bad, len(given), key, FOLDER)
+        self._told[key] = bad
         return found
 
     def _document(self, letters: list[Letter], known: list[str], newest: int) -> Json:
@@ -215,7 +237,8 @@ def _signal(posted: _Posted, now: float) -> Signal | None:
 
 def _ids(data: Json | None) -> list[str]:
     known = (data or {}).get("known")
-    return [one for one in known if isinstance(one, str)][-_MAX_KNOWN:] if isinstance(known, list) else []
+    known = known[-_MAX_KNOWN:] if isinstance(known, list) else []
+    return [one for one in known if isinstance(one, str) and len(one) <= _MAX_ID]
 
 
 def _newest(data: Json | None, letters: Sequence[Letter]) -> int:

@@ -6,7 +6,6 @@ from sandbox import lazy_door
 
 if TYPE_CHECKING:
     from .document_text import (
-        MAX_DOCUMENT_BYTES,
         Damaged,
         as_written,
         check_beginning,
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
         decode,
         encode,
         is_key,
+        max_bytes,
     )
     from .due_times import Due, due_between, next_due
     from .emission import MAX_OUTBOX, MAX_TOLD, LastEmission, Outgoing, emission_text, kept_text
@@ -106,7 +106,7 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "document_text": "Damaged MAX_DOCUMENT_BYTES as_written check_beginning check_key decode encode is_key",
+            "document_text": "Damaged as_written check_beginning check_key decode encode is_key max_bytes",
             "due_times": "Due due_between next_due",
             "emission": "LastEmission MAX_OUTBOX MAX_TOLD Outgoing emission_text kept_text",
             "errors": "Conflict NeuronError NoSuchNeuron NotYet Refused StorageError",

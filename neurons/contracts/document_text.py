@@ -14,11 +14,19 @@ from .errors import StorageError
 from .ports import Document
 
 MAX_DOCUMENT_BYTES = 8 * 1024 * 1024
+_MIB = 1024 * 1024
+_MAX_BYTES_OF = {"mail": 2 * _MIB, "autonomic": _MIB, "programs": 4 * 1024}
+"""Of documents that all programs of a home read, several times a second: a large one would delay each of them."""
 LIMITS = JsonLimits(containers=100_000, values=200_000)
 REVISION = "revision"
 # No dot, exactly one slash, nothing that a file system folds or interprets: a key cannot lead to another path.
 _KEY = re.compile(r"[a-z]{1,40}/[a-z0-9-]{1,80}")
 _BEGINNING = re.compile(r"[a-z]{1,40}/[a-z0-9-]{0,80}")
+
+
+def max_bytes(key: str) -> int:
+    """How large the document may be in its file."""
+    return _MAX_BYTES_OF.get(key.partition("/")[0], MAX_DOCUMENT_BYTES)
 
 
 class Damaged(Exception):
@@ -61,17 +69,17 @@ def encode(document: Document) -> bytes:
     """The text of the file."""
     content = {REVISION: document.revision, **document.data}
     try:
-        return to_json(content, indent=2) + b"\n"
+        return to_json(content, indent=_indent(document.key)) + b"\n"
     except (PydanticSerializationError, RecursionError) as error:
         if "surrogates" in str(error):
-            return _mended(content)
+            return _mended(content, _indent(document.key))
         raise StorageError(f'Cannot keep "{document.key}": it is not JSON ({error})') from error
 
 
 def decode(key: str, data: bytes) -> Document:
     """Parse the text of a file. Raises Damaged."""
-    if len(data) > MAX_DOCUMENT_BYTES:
-        raise Damaged(f"it has more than {MAX_DOCUMENT_BYTES} bytes")
+    if len(data) > (most := max_bytes(key)):
+        raise Damaged(f"it has more than {most} bytes")
     try:
         check_json(data, LIMITS)
         content = from_json(data, allow_inf_nan=False, cache_strings="keys")
@@ -87,10 +95,15 @@ def decode(key: str, data: bytes) -> Document:
     return Document(key, revision, content)
 
 
-def _mended(content: Any) -> bytes:
+def _indent(key: str) -> int | None:
+    """None for mail: it is for programs, and indented, deep data would be a hundred times as large."""
+    return None if key.startswith("mail/") else 2
+
+
+def _mended(content: Any, indent: int | None) -> bytes:
     """Encode with lone surrogates (possible in JavaScript strings, not in UTF-8) replaced by U+FFFD: one bad string
     from a sandbox must not keep the whole document from being written."""
-    text = json.dumps(content, ensure_ascii=False, indent=2, default=str)
+    text = json.dumps(content, ensure_ascii=False, indent=indent, default=str)
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode() + b"\n"
 
 

@@ -7,7 +7,6 @@ all the room.
 
 from __future__ import annotations
 
-import copy
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -94,8 +93,8 @@ def _of_field(value: Any, paths: list[Path], may_lack: bool) -> Iterator[Mutatio
         part = at(value, path)
         is_number = isinstance(part, int | float) and not isinstance(part, bool)
         if isinstance(path[-1], str) and (may_lack or not is_number):
-            changed = copy.deepcopy(value)
-            del at(changed, path[:-1])[path[-1]]
+            around = at(value, path[:-1])
+            changed = put(value, path[:-1], {name: part for name, part in around.items() if name != path[-1]})
             # Not null: two ways to read a date or a number agree on all but that.
             yield Mutation(f"{shown(path)} was left out", changed)
 
@@ -164,7 +163,7 @@ def _lists(part: list[Any], constants: Sequence[Any]) -> Iterator[list[Any]]:
     yield [*part, *part]
     for constant in constants:
         if part and type(constant) is int and 1 <= constant <= _MAX_GROWN:
-            yield [copy.deepcopy(part[place % len(part)]) for place in range(constant + 1)]
+            yield [part[place % len(part)] for place in range(constant + 1)]
 
 
 def _rotated(value: Any, paths: list[Path]) -> Iterator[Mutation]:
@@ -172,7 +171,7 @@ def _rotated(value: Any, paths: list[Path]) -> Iterator[Mutation]:
     parts = [at(value, path) for path in paths]
     is_plain = all(isinstance(part, int | float | str) for part in parts)
     if is_plain and len({repr(part) for part in parts}) > 1 and len(parts) <= _MAX_LIST:
-        changed = copy.deepcopy(value)
+        changed = _copied(value)
         for path, part in zip(paths, [*parts[1:], parts[0]], strict=True):
             at(changed, path[:-1])[path[-1]] = part
         yield Mutation(f"{shown(paths[0])} and its like were rotated", changed)
@@ -199,12 +198,19 @@ def at(value: Any, path: Path) -> Any:
 
 
 def put(value: Any, path: Path, part: Any) -> Any:
-    """A copy with another part there."""
+    """A copy with another part there. It shares all else with the value: nobody changes what is compared."""
     if not path:
-        return copy.deepcopy(part)
-    changed = copy.deepcopy(value)
-    at(changed, path[:-1])[path[-1]] = copy.deepcopy(part)
+        return part
+    step, *rest = path
+    changed = value.copy()
+    changed[step] = put(value[step], tuple(rest), part)
     return changed
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _copied(part) for name, part in value.items()}
+    return [_copied(part) for part in value] if isinstance(value, list) else value
 
 
 def shown(path: Path) -> str:

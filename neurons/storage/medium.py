@@ -13,7 +13,7 @@ from typing import Protocol
 
 from sandbox import FileLock, flush_folder, move_aside, private_folder, replace_file, sweep_unfinished
 
-from ..contracts import MAX_DOCUMENT_BYTES, Damaged, StorageError, is_key
+from ..contracts import Damaged, StorageError, is_key, max_bytes
 
 LOCK_TIMEOUT_S = 10.0
 # Two writes within one tick of the file system's clock leave the same time: a folder changed this recently is checked
@@ -163,8 +163,9 @@ class Folders:
                 found = os.fstat(handle)
                 if not stat.S_ISREG(found.st_mode):
                     raise Damaged("it is not a file")
-                if found.st_size > MAX_DOCUMENT_BYTES:
-                    raise Damaged(f"it has more than {MAX_DOCUMENT_BYTES} bytes")
+                # Before it is read: one that is too large costs nothing.
+                if found.st_size > (most := max_bytes(key)):
+                    raise Damaged(f"it has more than {most} bytes")
                 return os.read(handle, found.st_size)
             finally:
                 os.close(handle)

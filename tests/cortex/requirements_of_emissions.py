@@ -20,6 +20,17 @@ REQUIREMENTS = (
         ("tests/cortex/commands/test_neuron_run.py::",),
     ),
     Requirement(
+        "MAIL-BAD",
+        "015",
+        "mail of the home that is torn, huge, deep or of another type is set aside before it is parsed, named in the "
+        "log, and holds up neither the event loop nor the mail that follows",
+        (
+            "tests/neurons/autonomic/test_post_office.py::test_a_document_that_is_no_mail_is_set_aside_and_named_and_mail_goes_on",
+            "tests/neurons/autonomic/test_post_office.py::test_the_layer_goes_on_whatever_is_put_into_the_mail",
+            "tests/entry_points/test_entry_points.py::test_nothing_that_a_stranger_sends_stops_the_event_loop",
+        ),
+    ),
+    Requirement(
         "CHAT-NEURONS-SPEAK",
         "015",
         "in a chat a neuron can answer what the user says in place of the model, tell the owner something, and say "

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
+from itertools import islice
 from typing import Any, Literal, cast
 from uuid import UUID
 
@@ -52,18 +53,22 @@ from neurons import (
     Signal,
     ToolExchange,
 )
+from neurons.autonomic.mail import Mail
 from neurons.autonomic.signal_limits import Admission
 from neurons.contracts.document_text import (
     LIMITS as DOCUMENT_LIMITS,
     MAX_DOCUMENT_BYTES,
     Damaged,
     decode as decode_document,
+    max_bytes,
 )
 from neurons.contracts.settings import AutonomicSettings
 from neurons.habits.fingerprint import Fingerprint
 from neurons.habits.fingerprint_reader import MAX_ANSWER_BYTES
 from neurons.habits.habit import Script
+from neurons.quarantine.worlds import changed_worlds, world_of
 from sandbox import (
+    Exchange,
     ExecutionOutcome,
     LogEntry,
     ReadyJson,
@@ -420,6 +425,32 @@ def document_of_the_home(given: Large) -> None:
         Script.of_json("a", document.data)
 
 
+async def mail_of_the_home(given: Large) -> None:
+    """In a thread, as the post office reads it."""
+    storage = MemoryStorage(on_damage=lambda _: None)
+    mail = Mail(storage)
+    for key, entries in (("emissions", "letters"), ("signals", "signals")):
+        signal = b'{"signal":{"id":"a","type":"a","at":1.0,"correlation":"a","data":%b},"source":"host"' % given.text
+        for text in (given.text, b'[%b,"action":"wake"}]' % signal, b"[%b}]" % signal):
+            storage.files[f"mail/{key}"] = b'{"revision":1,"known":%b,"%b":%b}' % (given.text, entries.encode(), text)
+            await off_loop(10**6, mail.read)
+            await off_loop(10**6, lambda: mail.take(lambda _: True, "me"))
+            await off_loop(10**6, mail.take_posted, 2.0)
+            await off_loop(10**6, mail.post, [Signal("a", "host", at=1.0)])
+
+
+def changed_inputs(given: Large) -> Iterator[None]:
+    """All that a comparison makes of one recorded run, each with what both programs would be sent."""
+    value = value_in(given)
+    yield
+    call = ToolExchange("a", {}, value)
+    exchange = Exchange(method="GET", url="https://a.example/", status=200, body=given.text)
+    recording = Recording("0" * 64, 1.0, value, exchanges=[exchange], tool_calls=[call])
+    for world in islice(changed_worlds(world_of(1, recording, {"a": value}), (1, 3, "a"), may_lack=True), 24):
+        yield
+        assert world.changed
+
+
 async def recorded(given: LongText) -> None:
     """Keep a recording in a thread, as HabitWatch does."""
     calls = [ToolExchange("a", {"text": given.text}, {"text": given.text[:100_000]}, given.text[:1_000])]
@@ -536,6 +567,8 @@ DRIVES: dict[str, Drive] = {
     "audit": Drive(json_texts(MAX_LINE_BYTES), record_of_the_audit),
     "habits: fingerprint": Drive(json_texts(MAX_ANSWER_BYTES), answer_of_the_fingerprint_reader),
     "habits: recording": Drive(texts(4_000_000), recorded),
+    "mail": Drive(json_texts(max_bytes("mail/a") - 500, DOCUMENT_LIMITS), mail_of_the_home),
+    "equality: inputs": Drive(json_texts(HabitSettings().max_recording_bytes), changed_inputs),
     "documents": Drive(json_texts(MAX_DOCUMENT_BYTES - 100, DOCUMENT_LIMITS), document_of_the_home),
     "signal": Drive(JSON_FRAME, signal_for_neurons),
     "proposal": Drive(texts(1_000_000), proposed),

@@ -10,7 +10,8 @@ import anyio
 import pytest
 
 from neurons import Autonomic, DeferredStorage, Emitted, LayerState, Signal
-from neurons.autonomic.mail import MAX_LETTERS, Letter, Mail, as_outgoing
+from neurons.autonomic.mail import MAX_BYTES, MAX_LETTERS, Letter, Mail, as_outgoing
+from neurons.autonomic.post_office import letter_of
 from neurons.autonomic.programs import Programs
 from sandbox import FileLock
 
@@ -134,8 +135,6 @@ class TestMail:
         storage.write_through("mail/emissions", {"newest": "x", "known": {}, "letters": [*bad, good]})
         assert [each.signal.id for each in mail.read().letters] == ["id1"]
         assert mail.dropped == len(bad)
-        storage.write_through("mail/emissions", {"letters": "none"})
-        assert mail.read().letters == []
 
         def posted(type_: str, source: str, at: float = 1.0) -> dict[str, object]:
             return {"signal": as_outgoing(Signal(type_, source, at=at)).model_dump(by_alias=True), "source": source}
@@ -155,6 +154,83 @@ class TestMail:
         )
         assert [each.type for each in mail.take_posted(2.0)] == ["user_message", "sold"]
         assert mail.take_posted(2.0) == []
+
+
+SHAPES = {
+    "torn": b'{"revision":3,"newest":1,"known":["id1"],"letters":[{"signal":{"id":"id1","ty',
+    "huge": b'{"revision":3,"letters":[' + b"[]," * 700_000 + b"[]]}",
+    "deep": b'{"revision":3,"letters":' + b"[" * 5_000 + b"]" * 5_000 + b"}",
+    "no JSON": b"\x00\xff" * 100,
+    "empty": b"",
+    "a list": b"[]",
+    "no entries": b'{"revision":3,"letters":"all of them","signals":{"a":1}}',
+    "large and whole": b'{"revision":3,"letters":[],"signals":[],"x":"' + b"x" * 3_000_000 + b'"}',
+    "large numbers": b'{"revision":3,"letters":' + b"9" * 3_000_000 + b"}",
+}
+
+
+class TestBadMail:
+    @pytest.mark.parametrize("shape", SHAPES)
+    def test_a_document_that_is_no_mail_is_set_aside_and_named_and_mail_goes_on(
+        self, tmp_path: Path, shape: str, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        mail = Mail(DeferredStorage(tmp_path))
+        mail.publish([letter(1)])
+        for name in ("emissions", "signals"):
+            (tmp_path / "mail" / f"{name}.json").write_bytes(SHAPES[shape])
+        assert mail.take_posted(2.0) == []
+        assert mail.read().letters == []
+        assert mail.take(lambda _: True, "me") == []
+        aside = {path.name for path in (tmp_path / "mail").glob("*.damaged-1")}
+        assert aside == {"emissions.json.damaged-1", "signals.json.damaged-1"}
+        for name in ("emissions", "signals"):
+            assert f'Cannot read "mail/{name}": ' in caplog.text
+        mail.publish([letter(2)])
+        mail.post([Signal("sold", "host", at=1.0)])
+        assert [each.signal.id for each in Mail(DeferredStorage(tmp_path)).read().letters] == ["id2"]
+        assert [each.type for each in mail.take_posted(2.0)] == ["sold"]
+
+    def test_entries_that_are_none_are_told_once_in_the_log(
+        self, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        storage = DeferredStorage(tmp_path)
+        mail = Mail(storage)
+        storage.write_through("mail/emissions", {"letters": [1, None]})
+        for _ in range(3):
+            assert mail.read().letters == []
+        assert caplog.text.count("2 of 2 letters in") == 1
+
+    def test_names_that_no_program_gives_do_not_keep_mail_from_being_written(self, tmp_path: Path) -> None:
+        storage = DeferredStorage(tmp_path)
+        storage.write_through("mail/emissions", {"letters": [], "known": ["x" * 1_000_000]})
+        mail = Mail(storage)
+        large = {"text": "x" * 16_000}
+        for start in range(0, 120, 40):
+            signals = [Signal("sold", "neuron:a", large, at=1.0, id=f"i{start + n}") for n in range(40)]
+            mail.publish([letter_of(one, name="", action="wake", text="") for one in signals])
+        assert mail.read().newest == 120
+        assert len((tmp_path / "mail" / "emissions.json").read_bytes()) < 1.5 * MAX_BYTES
+
+    async def test_the_layer_goes_on_whatever_is_put_into_the_mail(self, house: House) -> None:
+        house.first.trial(emission={"action": "wake"})
+        box = Box("wake")
+        async with house.program(box) as leader, house.program() as other:
+            for shape in SHAPES.values():
+                for name in ("emissions", "signals"):
+                    (house.path / "mail").mkdir(exist_ok=True)
+                    # As a program that is killed in the middle of a write of its own: not under our lock.
+                    (house.path / "mail" / f"{name}.json").write_bytes(shape)
+                given = len(box.given)
+                assert other.emit("tick")
+                await until(lambda before=given: len(box.given) > before)
+            assert leader.overview().state is LayerState.LEADING
+
+    def test_a_program_that_says_too_much_of_itself_is_set_aside(self, tmp_path: Path) -> None:
+        storage = DeferredStorage(tmp_path)
+        Programs(storage, "one").note(100.0, runner=True)
+        (tmp_path / "programs" / "big.json").write_bytes(b'{"revision":1,"at":100.0,"x":"' + b"x" * 5_000 + b'"}')
+        assert Programs(storage, "two").others(101.0).listen
+        assert (tmp_path / "programs" / "big.json.damaged-1").exists()
 
 
 class TestDelivery:
