@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cortex.audit import Audit, AuditError
 from cortex.energy import EnergyReserve
 from cortex.home import Home, HomeFiles
+from cortex.inbox import QuestionBox
 from cortex.workflows import DATABASE, JournalError, SqliteJournal
 from neurons import ApprovalKey, Killed, KillSwitch, NeuronError
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from cortex.settings import Settings
 
 BY = "owner (console)"
+MAX_REASON = 500
 _JOURNAL_S = 5.0
 DEFAULT_REASON = "the owner stopped everything in the console"
 
@@ -100,6 +102,20 @@ class Decided:
         with self._learning() as learning:
             learning.pipeline.disable(neuron, given.get("reason", ""), by=BY)
         return "It is disabled."
+
+    def answer(self, question: str, given: Mapping[str, str]) -> str:
+        """Answer a question of an agent. A no is safe; a yes came with a code. Raises InboxError."""
+        allowed = given.get("allowed") == "yes"
+        with self._audit() as audit, QuestionBox.opened(Home(self._settings.home)) as box:
+            kept = box.answer(
+                question,
+                given.get("hash", "").strip(),
+                allowed=allowed,
+                by=BY,
+                reason=" ".join(given.get("reason", "").split())[:MAX_REASON],
+                record=self._recorder(audit),
+            )
+        return f"{kept.asked.tool} {'may be called, this once' if allowed else 'is not called'}."
 
     # The dangerous direction: each of these needs a code, too
 

@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING
 
 from cortex.audit import AuditError
 from cortex.energy import EnergyError
+from cortex.inbox import InboxError
 from neurons import NeuronError
+from sandbox import LockBusy
 
 from .app import Answer, Given, See, ShownPage, Visit
-from .carrying_out import Decided, amount_of
+from .carrying_out import MAX_REASON, Decided, amount_of
 from .codes import CodeRefused
 from .door import LOGIN
 
 if TYPE_CHECKING:
     from .codes import CodedDecision
 
-MAX_REASON = 500
 MIN_HASH = 8
 
 
@@ -49,44 +50,46 @@ def approve(visit: Visit) -> Answer:
     neuron = visit.path["neuron"]
     typed = visit.form.get("hash", "").strip()
     if len(typed) < MIN_HASH:
-        return _refused(f"Type at least the first {MIN_HASH} characters of the hash.", f"/neurons/{neuron}")
-    return _dear(visit, "approve", neuron, {"hash": typed}, f"approve neuron {neuron}, hash {typed[:MIN_HASH]}")
+        return refused(f"Type at least the first {MIN_HASH} characters of the hash.", f"/neurons/{neuron}")
+    return dear(visit, "approve", neuron, {"hash": typed}, f"approve neuron {neuron}, hash {typed[:MIN_HASH]}")
 
 
 def modify(visit: Visit) -> Answer:
     neuron, code = visit.path["neuron"], visit.form.get("code", "")
     size = len(code.encode(errors="replace"))
-    return _dear(visit, "modify", neuron, {"code": code}, f"give neuron {neuron} other code ({size} bytes)")
+    return dear(visit, "modify", neuron, {"code": code}, f"give neuron {neuron} other code ({size} bytes)")
 
 
 def enable(visit: Visit) -> Answer:
     neuron = visit.path["neuron"]
-    return _dear(visit, "enable", neuron, {}, f"enable neuron {neuron}")
+    return dear(visit, "enable", neuron, {}, f"enable neuron {neuron}")
 
 
 def rollback(visit: Visit) -> Answer:
     neuron, version = visit.path["neuron"], visit.form.get("version", "")[:6]
-    return _dear(visit, "rollback", neuron, {"version": version}, f"roll neuron {neuron} back to version {version}")
+    return dear(visit, "rollback", neuron, {"version": version}, f"roll neuron {neuron} back to version {version}")
 
 
 def revive(visit: Visit) -> Answer:
     neuron, reason = visit.path.get("neuron", ""), _reason(visit.form)
     if not reason:
-        return _refused(
+        return refused(
             "Say why it is safe again: the reason stays in the audit.", f"/neurons/{neuron}" if neuron else "/"
         )
     what = f"turn the kill switch of neuron {neuron} off" if neuron else "turn the kill switch off"
-    return _dear(visit, "revive", neuron, {"reason": reason}, what)
+    return dear(visit, "revive", neuron, {"reason": reason}, what)
 
 
 def energy(visit: Visit) -> Answer:
     try:
         amount = amount_of(visit.form.get("amount", ""))
     except AuditError as error:
-        return _refused(f"{error}.", "/")
-    return _dear(visit, "energy", "", {"amount": f"{amount:g}"}, f"add {amount:g} to the energy")
+        return refused(f"{error}.", "/")
+    return dear(visit, "energy", "", {"amount": f"{amount:g}"}, f"add {amount:g} to the energy")
 
 
+BACK = {"answer": "/inbox"}
+"""Where the pages of decisions lead back to; others lead to their neuron."""
 CARRIED_OUT: dict[str, Callable[[Decided, str, Mapping[str, str]], str]] = {
     "approve": Decided.approve,
     "modify": Decided.modify,
@@ -94,6 +97,7 @@ CARRIED_OUT: dict[str, Callable[[Decided, str, Mapping[str, str]], str]] = {
     "rollback": Decided.rollback,
     "revive": Decided.revive,
     "energy": Decided.energy,
+    "answer": Decided.answer,
 }
 """The dangerous decisions by their names. Other rooms add theirs when the console is opened."""
 
@@ -102,8 +106,8 @@ def confirm_page(visit: Visit) -> Answer:
     try:
         decision = visit.desk.codes.find(visit.session, visit.path["decision"])
     except CodeRefused as error:
-        return _refused(f"{error}.", "/")
-    return ShownPage("confirm.html", {"decision": decision, "trouble": ""})
+        return refused(f"{error}.", "/")
+    return ShownPage("confirm.html", {"decision": decision, "trouble": "", "back": back_of(decision)})
 
 
 def confirm(visit: Visit) -> Answer:
@@ -116,44 +120,50 @@ def confirm(visit: Visit) -> Answer:
         try:
             again = codes.find(visit.session, visit.path["decision"])
         except CodeRefused:
-            return _refused(f"{error}.", "/")
-        return ShownPage("confirm.html", {"decision": again, "trouble": f"{error}."}, 403)
+            return refused(f"{error}.", "/")
+        return ShownPage("confirm.html", {"decision": again, "trouble": f"{error}.", "back": back_of(again)}, 403)
     return _carry_out(visit, decision)
 
 
-def _dear(visit: Visit, action: str, target: str, given: Given, what: str) -> Answer:
+def dear(visit: Visit, action: str, target: str, given: Given, what: str) -> Answer:
     codes = visit.desk.codes
     try:
         decision = codes.ask(visit.session, action, target, given, what)
     except CodeRefused as error:
-        return _refused(f"{error}.", "/")
+        return refused(f"{error}.", "/")
     if visit.desk.guards.needs_code:
         return See(f"/confirm/{decision.id}")
     return _carry_out(visit, codes.take(visit.session, decision.id, decision.code))
 
 
+def back_of(decision: CodedDecision) -> str:
+    """The page that the decision is about."""
+    return BACK.get(decision.action, f"/neurons/{decision.target}" if decision.target else "/")
+
+
 def _carry_out(visit: Visit, decision: CodedDecision) -> Answer:
-    back = f"/neurons/{decision.target}" if decision.target else "/"
-    return _told(back, lambda: CARRIED_OUT[decision.action](_decided(visit), decision.target, decision.given))
+    return told(
+        back_of(decision), lambda: CARRIED_OUT[decision.action](_decided(visit), decision.target, decision.given)
+    )
 
 
 def _safe(visit: Visit, decide: Callable[[Decided, str, Mapping[str, str]], str]) -> Answer:
     neuron = visit.path["neuron"]
     given = {**visit.form, "reason": _reason(visit.form)}
-    return _told(f"/neurons/{neuron}", lambda: decide(_decided(visit), neuron, given))
+    return told(f"/neurons/{neuron}", lambda: decide(_decided(visit), neuron, given))
 
 
-def _told(back: str, decide: Callable[[], str]) -> Answer:
+def told(back: str, decide: Callable[[], str]) -> Answer:
     try:
         done = decide()
     except AuditError as error:
-        return _refused(f"Nothing was changed, because it could not be recorded: {error}", back)
-    except (NeuronError, EnergyError) as error:
-        return _refused(f"{error}", back)
+        return refused(f"Nothing was changed, because it could not be recorded: {error}", back)
+    except (NeuronError, EnergyError, InboxError, LockBusy) as error:
+        return refused(f"{error}", back)
     return ShownPage("told.html", {"title": "Done", "text": done, "back": back})
 
 
-def _refused(text: str, back: str) -> ShownPage:
+def refused(text: str, back: str) -> ShownPage:
     return ShownPage("told.html", {"title": "Not done", "text": text, "back": back}, 409)
 
 

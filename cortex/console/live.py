@@ -38,7 +38,13 @@ MAX_WAITING = 500
 """Events that wait for a slow tab; then it is told to load its page again."""
 MAX_CAUGHT_UP = 500
 MAX_TEXT = 200
-_WATCHED = {"energy": "energy.json", "killed": "KILLED", "layer": "autonomic/layer.json", "neurons": "neurons"}
+_WATCHED = {
+    "energy": "energy.json",
+    "killed": "KILLED",
+    "layer": "autonomic/layer.json",
+    "neurons": "neurons",
+    "questions": "questions",
+}
 
 
 class Stream:

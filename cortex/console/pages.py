@@ -18,6 +18,7 @@ from cortex.views import (
     audit_row,
     energy_view,
     level_of,
+    questions_of,
     without_finished,
 )
 from neurons import KillSwitch, NeuronError, NoSuchNeuron, On
@@ -59,8 +60,14 @@ def chrome(desk: Desk) -> dict[str, Any]:
         "level_now": part(lambda: level_of(state, settings.energy, now)).value,
         "rate": settings.energy.recharge_per_minute,
         "waiting": part(lambda: waiting_count(desk)).value or 0,
+        "asking": part(lambda: open_count(desk)).value or 0,
         "home": str(settings.home),
     }
+
+
+def open_count(desk: Desk) -> int:
+    """How many questions of agents wait for the owner's word."""
+    return sum(one.is_open for one in questions_of(desk.settings, desk.now))
 
 
 def waiting_count(desk: Desk) -> int:

@@ -15,7 +15,7 @@ import anyio
 from cortex.home import Home
 from cortex.http import LOOPBACK, Address, accept, listen, web_server
 
-from . import decisions, login, pages, run_pages
+from . import decisions, inbox_page, login, pages, run_pages
 from .app import ConsoleApp
 from .control import control_socket
 from .desk import Desk, Guards
@@ -44,6 +44,7 @@ class ConsoleLimits(NamedTuple):
 
 PAGES = {
     "/": pages.now_page,
+    "/inbox": inbox_page.inbox_page,
     "/runs": run_pages.runs_page,
     "/runs/{run}": run_pages.run_page,
     "/neurons": pages.neurons_page,
@@ -61,6 +62,8 @@ ACTIONS = {
     "/logout": login.log_out,
     "/logout-others": login.log_out_others,
     "/confirm/{decision}": decisions.confirm,
+    "/inbox/{question}/no": inbox_page.say_no,
+    "/inbox/{question}/yes": inbox_page.say_yes,
     "/neurons/{neuron}/kill": decisions.kill_neuron,
     "/neurons/{neuron}/revive": decisions.revive,
     "/neurons/{neuron}/approve": decisions.approve,

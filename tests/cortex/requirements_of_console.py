@@ -9,6 +9,7 @@ LASTING = "tests/cortex/console/test_sessions_and_codes.py::"
 DECISIONS = "tests/cortex/console/test_console_decisions.py::"
 ADDRESSES = "tests/cortex/http/test_address.py::"
 RUNS = "tests/cortex/console/test_runs_in_the_console.py::"
+INBOX = "tests/cortex/console/test_inbox_in_the_console.py::"
 BROWSER = "tests/cortex/console/test_attacks_in_a_browser.py::"
 HANDS = "tests/cortex/console/test_owner_in_a_browser.py::"
 TEXTS = "tests/cortex/console/test_text_of_agents.py::"
@@ -75,6 +76,22 @@ REQUIREMENTS = (
                 "test_a_code_made_to_be_slow_is_shown_in_bounded_time",
                 "test_without_time_left_the_code_is_plain_and_whole",
                 "test_nothing_hides_in_code",
+            )
+        ),
+    ),
+    Requirement(
+        "CONSOLE-INBOX",
+        "console 3",
+        "Questions of agents are answered on a page: no with one press, yes with the typed hash and a code of the terminal",
+        tuple(
+            INBOX + name
+            for name in (
+                "test_a_no_is_one_press_and_the_agent_is_told_the_reason",
+                "test_a_yes_needs_the_typed_hash_and_the_code_of_the_terminal",
+                "test_without_the_need_of_a_code_a_page_could_say_yes",
+                "test_what_an_agent_asks_hides_and_runs_nothing",
+                "test_a_question_whose_program_has_ended_takes_no_answer",
+                "test_proposals_wait_in_the_inbox",
             )
         ),
     ),

@@ -96,6 +96,10 @@ function tick() {
     meter.value = level;
     for (const one of [byId("level-text"), ...document.querySelectorAll("[data-level]:not(meter)")]) one.textContent = (Math.floor(level * 100 + 1e-9) / 100).toFixed(2);
   }
+  for (const one of document.querySelectorAll("[data-until]")) {
+    const left = Math.max(0, Math.round(Number(one.dataset.until) - Date.now() / 1e3));
+    one.textContent = left > 90 ? Math.round(left / 60) + " min" : left + " s";
+  }
   if (Date.now() - heard > 12e3) stale();
 }
 

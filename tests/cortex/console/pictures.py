@@ -20,6 +20,7 @@ from cortex.home import Home
 from cortex.runs import RunReader
 from cortex.settings import Settings
 from sandbox import Tier, ToolError
+from tests.cortex.inbox.stage import asking_agent, open_question
 
 from .agent import Agent
 from .conftest import ARGUMENTS
@@ -146,6 +147,7 @@ def pages(home: Path, ids: dict[str, str]) -> dict[str, str]:
     of = {run.purpose: run.id for run in reversed(kept)}
     return {
         "now": "/",
+        "inbox": "/inbox",
         "runs": "/runs",
         "run": f"/runs/{of['find what is low in the shop']}",
         "run-error": f"/runs/{of['order pears for the weekend']}",
@@ -183,7 +185,9 @@ def make(folder: Path) -> None:
         ids = neurons(agent)
         anyio.run(past, home, settings, ["price-watch", "stock-count", "weather-note"])
         anyio.run(runs, home, settings)
-        with served(home, settings=settings) as found:
+        with asking_agent(home) as asking, served(home, settings=settings) as found:
+            asking.asks("pears, 400 pieces", note="for the weekend; the usual dealer, to be there on Friday at seven")
+            open_question(home)
             shown = pages(home, ids)
             for_readme(folder, found, shown)
             shots(folder, found, shown)

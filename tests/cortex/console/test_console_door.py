@@ -161,7 +161,7 @@ def test_every_answer_has_the_headers_that_keep_other_pages_out(console, owner):
 
 def test_no_page_has_a_script_or_a_style_of_its_own(console, owner):
     """The policy would stop them, and the page would not work."""
-    for path in ("/", "/runs", "/neurons", "/audit", "/settings", "/servers", "/login"):
+    for path in ("/", "/inbox", "/runs", "/neurons", "/audit", "/settings", "/servers", "/login"):
         text = owner.get(path).text
         assert "<style" not in text
         assert " style=" not in text
@@ -196,7 +196,16 @@ def test_without_a_session_nothing_is_shown_and_nothing_is_done(console):
         "/confirm/x",
     ):
         assert console.ask("GET", path).status == 401
-    for path in ("/kill", "/revive", "/energy", "/logout", "/neurons/x/approve", "/confirm/x"):
+    for path in (
+        "/kill",
+        "/revive",
+        "/energy",
+        "/logout",
+        "/inbox/x/no",
+        "/inbox/x/yes",
+        "/neurons/x/approve",
+        "/confirm/x",
+    ):
         assert console.ask("POST", path, body="csrf=x").status == 401
     assert KillSwitch(console.home / "state").refusal() is None
 

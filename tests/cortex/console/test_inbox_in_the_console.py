@@ -1,0 +1,121 @@
+"""The inbox of the console: questions of a real agent in a process of its own, answered on the page."""
+
+from __future__ import annotations
+
+import pytest
+
+from cortex.console import Guards
+from tests.cortex.inbox.stage import asking_agent, eventually, open_question, seen
+
+from .agent import Agent
+from .served import audit_facts, served
+
+HOSTILE = "tea</pre><script>pwned=1</script>\u202egpj.exe\u200b"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    found = tmp_path_factory.mktemp("inbox") / "home"
+    found.mkdir(mode=0o700)
+    return found
+
+
+@pytest.fixture(scope="module")
+def asking(home):
+    with asking_agent(home) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def owner(home, asking):
+    with served(home) as found:
+        yield found.log_in()
+
+
+def asked(home, asking, item: str = "tea"):
+    asking.asks(item)
+    return open_question(home)
+
+
+def answers(home) -> list[dict]:
+    return [one for one in audit_facts(home) if one["kind"] == "owner_decision" and one.get("what") == "answer"]
+
+
+def test_a_no_is_one_press_and_the_agent_is_told_the_reason(home, asking, owner):
+    question = asked(home, asking, "pears")
+    page = owner.get("/inbox").text
+    assert "pears" in page
+    assert question.shown_hash in page
+    assert '<span class="count urgent"' in page
+    assert "1 question of an agent waits" in owner.get("/").text
+    reply = owner.post(f"/inbox/{question.id}/no", f"hash={question.shown_hash}&reason=too many pears")
+    assert reply.status == 200
+    assert owner.served.codes == []
+    assert "too many pears" in asking.told()
+    assert (answers(home)[-1]["by"], answers(home)[-1]["session"]) == ("owner (console)", owner.session.id)
+    assert "urgent" not in owner.get("/inbox").text
+    assert owner.post(f"/inbox/{question.id}/no", f"hash={question.shown_hash}").status == 409
+
+
+def test_a_yes_needs_the_typed_hash_and_the_code_of_the_terminal(home, asking, owner):
+    question = asked(home, asking)
+    path, right = f"/inbox/{question.id}/yes", question.shown_hash[:8]
+    assert owner.post(path).status == 409
+    assert owner.post(path, f"hash={right[:7]}").status == 409
+    assert owner.decide(path, "hash=00000000").status == 409  # the hash of another question
+    place = owner.post(path, f"hash={right}").header("location")
+    assert owner.post(place, "code=").status == 403
+    shown = owner.get(place).text
+    assert "allow" in shown
+    assert owner.served.codes[-1].code not in shown
+    assert seen(home)[-1].is_open
+    assert owner.post(place, f"code={owner.served.codes[-1].code}").status == 200
+    assert "tea" in asking.told()
+    assert answers(home)[-1]["allowed"] is True
+
+
+def test_without_the_need_of_a_code_a_page_could_say_yes(home, asking, owner):
+    question = asked(home, asking)
+    desk = owner.served.console.desk
+    desk.guards = Guards(needs_code=False)
+    try:
+        assert owner.post(f"/inbox/{question.id}/yes", f"hash={question.shown_hash[:8]}").status == 200
+    finally:
+        desk.guards = Guards()
+    assert "tea" in asking.told()
+
+
+def test_what_an_agent_asks_hides_and_runs_nothing(home, asking, owner):
+    question = asked(home, asking, HOSTILE)
+    page = owner.get("/inbox").text
+    assert "<script>pwned" not in page
+    assert "\u202e" not in page
+    assert "\u200b" not in page
+    owner.post(f"/inbox/{question.id}/no", f"hash={question.shown_hash}")
+    asking.told()
+
+
+def test_a_question_whose_program_has_ended_takes_no_answer(tmp_path):
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    with asking_agent(home) as other:
+        question = asked(home, other)
+    with served(home) as found:
+        client = found.log_in()
+        eventually(lambda: not seen(home)[-1].is_open)
+        for answer in ("yes", "no"):
+            reply = client.post(f"/inbox/{question.id}/{answer}", f"hash={question.shown_hash}")
+            assert reply.status == 409
+        assert client.post("/inbox/nothing/no", f"hash={question.shown_hash}").status == 409
+        assert found.codes == []
+        assert "ended" in client.get("/inbox").text
+
+
+def test_proposals_wait_in_the_inbox(tmp_path):
+    agent = Agent(tmp_path / "home")
+    neuron = agent.waiting("Tea price")
+    with served(agent.home) as found:
+        page = found.log_in().get("/inbox").text
+    agent.close()
+    assert f'href="/neurons/{neuron.id}"' in page
+    assert "Wants to learn" in page
