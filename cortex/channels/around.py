@@ -20,5 +20,6 @@ def around_of(neurons: Iterable[Neuron], settings: Settings, key: ApprovalKey | 
         tuple(neurons),
         settings.neurons.autonomic.tick_s,
         settings.energy.recharge_per_minute * MINUTES_A_DAY,
+        settings.neurons.max_answers_per_day,
         key.verify if key is not None else lambda *_: False,
     )

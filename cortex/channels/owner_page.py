@@ -107,7 +107,7 @@ def _about(neuron: Neuron, habit: HabitSeen | None, around: Around) -> Iterator[
     if neuron.metadata.source:
         yield labelled("imported", f"from folder {one_name(neuron.metadata.source)}: other people may have written it")
     yield labelled("habit", _habit(neuron, habit))
-    yield from _called(neuron) if neuron.is_function else _heard(neuron)
+    yield from _called(neuron) if neuron.is_function else _heard(neuron, around)
     yield from reach_lines(neuron, around.neurons)
     yield labelled("tier", str(neuron.tier))
     yield labelled("hosts", names(neuron.hosts))
@@ -117,7 +117,7 @@ def _about(neuron: Neuron, habit: HabitSeen | None, around: Around) -> Iterator[
     yield labelled("energy budget", f"{neuron.energy_budget:g} for one {'call' if neuron.is_function else 'signal'}")
 
 
-def _heard(neuron: Neuron) -> Iterator[str]:
+def _heard(neuron: Neuron, around: Around) -> Iterator[str]:
     """What it answers and emits, and what an emission does."""
     heard = [
         f"{one_name(name)} (hears every word you write)" if name == "user_message" else one_name(name)
@@ -128,7 +128,8 @@ def _heard(neuron: Neuron) -> Iterator[str]:
         yield labelled("runs", "; ".join(one_name(str(schedule)) for schedule in neuron.schedules))
     yield labelled("may emit", names(neuron.output_signals))
     if neuron.output_signals:
-        yield labelled("which then", _ACTIONS[neuron.emission.action])
+        more = f", at most {around.answers_a_day} times a day" if neuron.emission.action == "answer" else ""
+        yield labelled("which then", f"{_ACTIONS[neuron.emission.action]}{more}")
     if neuron.emission.text:
         yield labelled("in words", f"{one_line(neuron.emission.text)} (in the agent's words)")
 

@@ -20,7 +20,7 @@ import anyio.abc
 import anyio.lowlevel
 import anyio.to_thread
 
-from ..contracts import BUILT_IN, HOUR_S, NORMAL, SCHEDULE, Signal
+from ..contracts import BUILT_IN, DAY_S, HOUR_S, NORMAL, SCHEDULE, Signal
 from ..pipeline import Failed
 from .autonomic_store import AutonomicStore
 from .autonomic_view import Counts, LayerState, Overview, answered_types, as_document
@@ -128,6 +128,7 @@ class Autonomic:
         self._watchers: tuple[Listener, ...] = ()
         self._waker: Waker | None = None
         self._wakes = Rate(settings.max_wakes_per_hour, HOUR_S)
+        self._answers = Rate(settings.max_answers_per_day, DAY_S)
         self._wake_on = frozenset(settings.wake_on)
         if wake is not None and settings.wake_on:
             self._waker = Waker(wake, settings, self._wakes, now=now, rested=self._rested)
@@ -346,11 +347,13 @@ class Autonomic:
         if isinstance(admitted, Drop):
             self._queue.dropped[admitted] += 1
             return
-        wakes = nerve.neuron.emission.action == "wake"
-        tells = not wakes or self._wakes.allows(self._now())
-        if not tells:
-            self._queue.dropped[Drop.NO_WAKE] += 1
-        nerve.held = (*nerve.held, Held(signal, admitted, tells, wakes))
+        action = nerve.neuron.emission.action
+        bounds = {"wake": (self._wakes, Drop.NO_WAKE), "answer": (self._answers, Drop.NO_ANSWER)}
+        rate, drop = bounds.get(action, (None, None))
+        tells = rate is None or rate.allows(self._now())
+        if not tells and drop is not None:
+            self._queue.dropped[drop] += 1
+        nerve.held = (*nerve.held, Held(signal, admitted, tells, action == "wake"))
         nerve.last_emission = last_emission_of(nerve.neuron, signal)
         nerve.is_urgent = True
         self._news.set()
@@ -488,6 +491,7 @@ class Autonomic:
         if recalled is None or self._state is not LayerState.STANDBY:
             return
         self._wakes.restore(recalled.get("wakes"))
+        self._answers.restore(recalled.get("answered"))
         self._since = self._now()
         self._heart = Heartbeat(self._settings.autonomic.tick_s, self._now())
         self._timetable.restore(await self._in_thread(self._store.schedules))
@@ -495,7 +499,13 @@ class Autonomic:
         self._looks_again = True
 
     def _report(self) -> Json:
-        return as_document(self.overview(), since=self._since, wakes=self._wakes.times(), pid=os.getpid())
+        return as_document(
+            self.overview(),
+            since=self._since,
+            wakes=self._wakes.times(),
+            answered=self._answers.times(),
+            pid=os.getpid(),
+        )
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         # Shielded for as long as the disk takes: if this were cancelled, what was taken from the nerves would be lost.

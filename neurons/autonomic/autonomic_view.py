@@ -77,7 +77,9 @@ class Overview:
     """What the disk or the reserve refuses; empty when all is well."""
 
 
-def as_document(overview: Overview, *, since: float, wakes: Sequence[float], pid: int) -> Json:
+def as_document(
+    overview: Overview, *, since: float, wakes: Sequence[float], answered: Sequence[float], pid: int
+) -> Json:
     """The overview as a JSON document. Values that change by themselves all the time are left out: the document is
     written only when it has changed."""
     return {
@@ -87,6 +89,7 @@ def as_document(overview: Overview, *, since: float, wakes: Sequence[float], pid
         "trouble": overview.trouble,
         "counts": asdict(overview.counts),
         "wakes": list(wakes),
+        "answered": list(answered),
         "answers": answered_types([view.neuron for view in overview.nerves]),
         "neurons": {
             view.neuron.id: {"state": view.state.value, "reason": view.reason, "waiting": view.waiting}

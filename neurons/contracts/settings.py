@@ -207,6 +207,8 @@ class NeuronSettings(Section):
     wake_on: Annotated[tuple[Annotated[str, Field(pattern=SIGNAL_PATTERN)], ...], BeforeValidator(_split)] = ()
     """Signals that start a turn of the agent."""
     max_wakes_per_hour: Positive = 10
+    max_answers_per_day: Annotated[int, Field(gt=0, le=1_000)] = 200
+    """What all neurons together say in the chat."""
     kill_poll_ms: Annotated[int, Field(gt=0, le=200)] = 50
     """How often a process checks the kill switch."""
     habits: HabitSettings = Field(default_factory=HabitSettings)

@@ -28,6 +28,8 @@ class Around:
     tick_s: float = 60.0
     recharge_a_day: float = 432.0
     """The energy that comes back in a day."""
+    answers_a_day: int = 200
+    """What all neurons together may say in the chat."""
     is_signed: Callable[[str, Approval], bool] = _trusted
     """Whether this home has signed the approval of the neuron with this id."""
 

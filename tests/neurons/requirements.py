@@ -1942,6 +1942,7 @@ SETTINGS = {
         "max_awake": "tests/neurons/pipeline/test_pipeline.py::test_the_limit_of_awake_neurons_is_a_setting",
         "max_functions": "tests/neurons/pipeline/test_pipeline.py::test_functions_have_a_limit_of_their_own_and_take_no_place_of_a_neuron",
         "max_wakes_per_hour": "tests/neurons/autonomic/test_autonomic.py::test_the_agent_is_woken_at_most_max_wakes_per_hour",
+        "max_answers_per_day": "tests/neurons/autonomic/test_post_office.py::test_neurons_answer_at_most_max_answers_per_day_also_after_a_restart",
         "wake_on": "tests/neurons/autonomic/test_autonomic.py::test_a_signal_of_the_settings_wakes_the_agent_with_the_signal_itself",
     },
     "neurons.autonomic": {

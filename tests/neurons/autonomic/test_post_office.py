@@ -411,6 +411,29 @@ class TestPrograms:
 
 
 class TestAnswers:
+    async def test_neurons_answer_at_most_max_answers_per_day_also_after_a_restart(self, tmp_path: Path) -> None:
+        made = Layer(counting, governed=Governed(DeferredStorage(tmp_path), max_answers_per_day=2))
+        made.trial(emission={"action": "answer"})
+        heard: list[object] = []
+        box = Box("answer")
+        async with made.open(courier=box) as autonomic:
+            autonomic.watch(lambda signal: heard.append(signal.data) if signal.type == "price_change" else None)
+            for _ in range(3):
+                autonomic.emit("tick")
+                await settled(autonomic)
+            await until(lambda: len(box.given) == 2)
+            await until(lambda: len(heard) == 3)
+            assert autonomic.counts().dropped["no_answer"] == 1
+        again = Layer(counting, governed=Governed(DeferredStorage(tmp_path), clock=made.clock, max_answers_per_day=2))
+        async with again.open(courier=box) as autonomic:
+            autonomic.emit("tick")
+            await settled(autonomic)
+            assert autonomic.counts().dropped["no_answer"] == 1
+            made.clock.forward(seconds=86_401)
+            autonomic.emit("tick")
+            await settled(autonomic)
+            await until(lambda: len(box.given) == 3)
+
     async def test_every_program_knows_which_signals_a_neuron_answers(self, house: House) -> None:
         house.first.trial(emission={"action": "answer"})
         async with house.program() as leader, house.program() as other:
