@@ -71,7 +71,9 @@ def measured_in_tests_of_the_sandbox_only(request: pytest.FixtureRequest) -> Ite
     measuring.stop()
     yield
     measuring.start()
-    os.environ.pop("COVERAGE_PROCESS_CONFIG", None)  # `start` has set it, and each program of a later test would be measured
+    os.environ.pop(
+        "COVERAGE_PROCESS_CONFIG", None
+    )  # `start` has set it, and each program of a later test would be measured
 
 
 # A test file may leave a few descriptors open, for what is made once and kept; all files together have 1024.

@@ -17,6 +17,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from cortex.audit import Audit, AuditError
+from cortex.energy import on_terms, terms_in
 from cortex.text import beginning, visible, whole
 from cortex.views import audit_row, level_of
 
@@ -183,8 +184,9 @@ class Watch:
     def _energy(self) -> dict[str, Any]:
         settings = self._desk.settings
         now = self._desk.now()
-        level = level_of(settings.home / "state", settings.energy, now)
-        return {"level": round(level, 4), "rate": settings.energy.recharge_per_minute}
+        state = settings.home / "state"
+        rate = on_terms(settings.energy, terms_in(state)).recharge_per_minute
+        return {"level": round(level_of(state, settings.energy, now), 4), "rate": rate}
 
 
 def record_event(record: Record) -> str:

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from cortex.audit import Audit
-from cortex.energy import entries_in, outlook
+from cortex.energy import entries_in, on_terms, outlook, terms_in
 from cortex.runs import run_id
 from cortex.settings import explain_settings
 from cortex.views import (
@@ -58,7 +58,7 @@ def chrome(desk: Desk) -> dict[str, Any]:
     return {
         "killed": part(lambda: killed_now(desk)).value,
         "level_now": part(lambda: level_of(state, settings.energy, now)).value,
-        "rate": settings.energy.recharge_per_minute,
+        "rate": part(lambda: on_terms(settings.energy, terms_in(state)).recharge_per_minute).value or 0.0,
         "waiting": part(lambda: waiting_count(desk)).value or 0,
         "asking": part(lambda: open_count(desk)).value or 0,
         "home": str(settings.home),

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from .ledger import Entry
     from .ledger_tail import LedgerPlace, entries_after
     from .ports import EnergyBusy, EnergyError, EnergyNotOnDisk, Ledger
-    from .reserve import EnergyReserve, Reservation, entries_in, is_untouched
+    from .reserve import EnergyReserve, Reservation, entries_in, is_untouched, terms_in
+    from .terms import Terms, on_terms, terms_of
     from .wording import despite_the_level, drawn, explain, in_about, outlook, rounded_down
 else:
     __all__, __getattr__ = lazy_door(
@@ -21,7 +22,8 @@ else:
             "ledger": "Entry",
             "ledger_tail": "LedgerPlace entries_after",
             "ports": "EnergyBusy EnergyError EnergyNotOnDisk Ledger",
-            "reserve": "EnergyReserve Reservation entries_in is_untouched",
+            "reserve": "EnergyReserve Reservation entries_in is_untouched terms_in",
+            "terms": "Terms on_terms terms_of",
             "wording": "despite_the_level drawn explain in_about outlook rounded_down",
         },
     )

@@ -25,6 +25,7 @@ from .ledger import Entry, LedgerFile, as_line
 from .ports import EnergyBusy, EnergyError, EnergyNotOnDisk
 from .recovery import continued, recover
 from .snapshot import Snapshot, read_snapshot, write_snapshot
+from .terms import Terms, terms_of
 
 log = logging.getLogger("motor_cortex")
 
@@ -79,6 +80,15 @@ def entries_in(folder: Path, last: int) -> list[Entry]:
         ledger.close()
 
 
+def terms_in(folder: Path) -> Terms | None:
+    """On what terms the programs of the home spend; None if that is not known. Creates nothing. Raises EnergyError."""
+    try:
+        found = read_snapshot(folder / SNAPSHOT)
+    except OSError as error:
+        raise _trouble(folder, error) from error
+    return found.terms if isinstance(found, Snapshot) else None
+
+
 class EnergyReserve:
     """The reserve of a home; one object for each home in a process. `on_change` gets every entry that this process
     writes, repairs included. It gets an owner's decision before that is written; if it raises then, the level stays as
@@ -106,6 +116,8 @@ class EnergyReserve:
         self._lock_timeout_s = lock_timeout_s
         self._news: deque[Entry] = deque()
         self._has_written = False
+        self._terms = terms_of(settings)
+        self._has_told_terms = False
         self._lock = FileLock(folder / "energy.lock")
         self._ledger = LedgerFile(folder / LEDGER)
         self._snapshot = folder / SNAPSHOT
@@ -279,8 +291,12 @@ class EnergyReserve:
         return recovery.entry, now
 
     def _write(self, newest: Entry, now: float, *, reason: str, amount: float, **cause: Any) -> Entry:
+        # Only with what is spent: who sets the level, from any shell, may have other settings than who spends.
+        if not self._has_told_terms:
+            cause["terms"] = self._terms
         entry = self._next(newest, now, reason=reason, amount=amount, **cause)
         self._append(entry)
+        self._has_told_terms = True
         self._news.append(entry)
         return entry
 
@@ -349,7 +365,8 @@ class EnergyReserve:
             if reading is None or reading.newest is None or reading.newest == shown:
                 break
             shown = reading.newest
-            write_snapshot(self._snapshot, _snapshot_of(shown), durable=durable)
+            terms = self._terms if self._has_told_terms else terms_in(self._folder)
+            write_snapshot(self._snapshot, _snapshot_of(shown, terms), durable=durable)
 
     @contextmanager
     def _faults(self) -> Iterator[None]:
@@ -365,8 +382,8 @@ def _trouble(folder: Path, error: OSError) -> EnergyError:
     return EnergyError(f'Cannot use the energy in "{folder}": {error.strerror or error}')
 
 
-def _snapshot_of(entry: Entry) -> Snapshot:
-    return Snapshot(level=entry.level, at=entry.at, seq=entry.seq)
+def _snapshot_of(entry: Entry, terms: Terms | None = None) -> Snapshot:
+    return Snapshot(level=entry.level, at=entry.at, seq=entry.seq, terms=terms)
 
 
 def _bounded(text: str) -> str:

@@ -11,6 +11,7 @@ from cortex.settings import Share
 from sandbox import replace_file
 
 from .ledger import Moment
+from .terms import Terms
 
 FORMAT = 1
 _MOST_BYTES = 65_536
@@ -26,6 +27,8 @@ class Snapshot(BaseModel):
     """The time of the snapshot; None means now."""
     seq: Annotated[int, Field(ge=0)] = 0
     """The number of the newest ledger entry that it includes."""
+    terms: Terms | None = None
+    """On what terms the program spends that wrote the newest entry; None if that is not known."""
     format: Annotated[int, Field(ge=1, le=FORMAT)] = FORMAT
 
 
@@ -44,4 +47,4 @@ def read_snapshot(path: Path) -> Snapshot | DamagedSnapshot | None:
 
 
 def write_snapshot(path: Path, snapshot: Snapshot, *, durable: bool = False) -> None:
-    replace_file(path, snapshot.model_dump_json().encode() + b"\n", durable=durable)
+    replace_file(path, snapshot.model_dump_json(exclude_none=True).encode() + b"\n", durable=durable)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cortex.energy import EnergyReserve, Entry, Forecast, entries_in, forecast, is_untouched
+from cortex.energy import EnergyReserve, Entry, Forecast, entries_in, forecast, is_untouched, on_terms, terms_in
 
 if TYPE_CHECKING:
     from cortex.settings import EnergySettings
@@ -44,7 +44,9 @@ class EnergyView:
 
 
 def energy_view(state: Path, settings: EnergySettings, now: float, killed: str | None = None) -> EnergyView:
-    """Creates nothing in a home without a ledger. Raises EnergyError."""
+    """The energy on the terms of the programs that spend it, which are in the home; until there are any, on those of
+    the settings. Creates nothing in a home without a ledger. Raises EnergyError."""
+    settings = on_terms(settings, terms_in(state))
     if is_untouched(state):
         return EnergyView(now, forecast(settings.initial_level, settings, killed), settings.recharge_per_minute, (), ())
     entries = entries_in(state, MAX_ENTRIES)
@@ -55,7 +57,8 @@ def energy_view(state: Path, settings: EnergySettings, now: float, killed: str |
 
 
 def level_of(state: Path, settings: EnergySettings, now: float) -> float:
-    """The level now. Raises EnergyError."""
+    """The level now, on the terms of the programs that spend. Raises EnergyError."""
+    settings = on_terms(settings, terms_in(state))
     if is_untouched(state):
         return settings.initial_level
     reserve = EnergyReserve(state, settings, now=lambda: now)

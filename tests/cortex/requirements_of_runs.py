@@ -9,6 +9,8 @@ WRITE = "tests/cortex/runs/test_writer.py::"
 REPLAY = "tests/cortex/replay/test_replay.py::"
 COMPARE = "tests/cortex/replay/test_comparing.py::"
 REPLAYED = "tests/cortex/commands/test_replay_command.py::"
+RESERVE = "tests/cortex/energy/test_reserve.py::"
+COURSE = "tests/cortex/views/test_energy_view.py::"
 BUNDLE = "tests/cortex/runs/test_bundle.py::"
 VIEW = "tests/cortex/views/test_run_view.py::"
 SHELL = "tests/cortex/commands/test_runs_command.py::"
@@ -224,6 +226,16 @@ REQUIREMENTS = (
             REPLAYED + "test_what_if_shows_what_would_differ_and_the_reply",
             REPLAYED + "test_what_if_the_policies_of_another_file_had_been_in_force",
             REPLAYED + "test_what_if_is_read_strictly",
+        ),
+    ),
+    Requirement(
+        "RUNS-18",
+        "016",
+        "The rate, prices and floors of the program that spends are in the home, so that others draw and forecast right",
+        (
+            RESERVE + "test_the_terms_of_a_program_stand_in_its_first_entry_and_in_the_snapshot",
+            RESERVE + "test_terms_that_are_damaged_are_no_terms",
+            COURSE + "test_the_terms_are_those_of_the_program_that_spends_and_not_of_who_looks",
         ),
     ),
 )

@@ -151,7 +151,7 @@ def test_json_is_for_programs_and_unrounded(home, still, capsys):
                 "recharged": 0.0,
                 "level": 0.2000000001,
                 "by": "a program",
-                **dict.fromkeys(("tier", "turn", "code_hash", "reserved", "settled", "of", "note")),
+                **dict.fromkeys(("tier", "turn", "code_hash", "reserved", "settled", "of", "note", "terms")),
             }
         ],
     }

@@ -14,7 +14,17 @@ from typing import Any
 import anyio
 import pytest
 
-from cortex.energy import EnergyBusy, EnergyError, EnergyReserve, Entry, Insufficient, Reservation
+from cortex.energy import (
+    EnergyBusy,
+    EnergyError,
+    EnergyReserve,
+    Entry,
+    Insufficient,
+    Reservation,
+    on_terms,
+    terms_in,
+    terms_of,
+)
 from cortex.settings.sections import EnergySettings
 from sandbox import FileLock, Flusher, Tier
 
@@ -82,6 +92,7 @@ async def test_a_run_takes_what_its_tier_costs(state, clock):
             "tier": "network",
             "turn": "t1",
             "code_hash": "ab12",
+            "terms": terms_of(EnergySettings(recharge_per_minute=0.05)).model_dump(),
         },
         {
             "seq": 3,
@@ -317,6 +328,7 @@ async def test_the_flusher_brings_ledger_and_snapshot_to_disk(state, clock):
         flusher.flush()
     assert flushes == ["flush_file"]
     snapshot = json.loads((state / "energy.json").read_bytes())
+    del snapshot["terms"]
     assert snapshot == {"level": pytest.approx(0.85), "at": clock.now, "seq": 4, "format": 1}
 
 
@@ -529,3 +541,37 @@ async def test_threads_of_one_process_take_no_more_than_there_is(state, clock):
             tasks.start_soon(thread)
     assert sum(granted) == 18
     assert [entry.seq for entry in reserve.entries(50)] == list(range(1, 20))
+
+
+def test_the_terms_of_a_program_stand_in_its_first_entry_and_in_the_snapshot(state, clock):
+    settings = EnergySettings(recharge_per_minute=0.5, cost_network=0.2)
+    reserve = EnergyReserve(state, settings, now=clock)
+    assert terms_in(state) is None
+    for _ in range(2):
+        anyio.run(reserve.take, ISOLATED)
+    reserve.close()
+    first, *others = [entry for entry in ledger(state) if entry["reason"] == "execution"]
+    assert first["terms"] == terms_of(settings).model_dump()
+    assert all("terms" not in entry for entry in others)
+    assert json.loads((state / "energy.json").read_bytes())["terms"] == first["terms"]
+    assert on_terms(EnergySettings(), terms_in(state)).recharge_per_minute == 0.5
+    # The owner sets the level from a shell that has other settings.
+    owner = EnergyReserve(state, EnergySettings(recharge_per_minute=0.1), now=clock)
+    owner.set(0.4)
+    owner.close()
+    assert terms_in(state) == terms_of(settings)
+    other = EnergyReserve(state, EnergySettings(recharge_per_minute=0.1), now=clock)
+    anyio.run(other.take, ISOLATED)
+    other.close()
+    assert terms_in(state).recharge_per_minute == 0.1
+
+
+@pytest.mark.parametrize("terms", ["null", "3", '{"recharge_per_minute": -1}', '{"recharge_per_minute": 1e400}', "[]"])
+def test_terms_that_are_damaged_are_no_terms(state, clock, terms):
+    reserve = EnergyReserve(state, EnergySettings(), now=clock)
+    anyio.run(reserve.take, ISOLATED)
+    reserve.close()
+    level = reserve.level()
+    (state / "energy.json").write_text(f'{{"level": 0.5, "terms": {terms}}}')
+    assert terms_in(state) is None
+    assert reserve.level() == level

@@ -266,6 +266,8 @@ async def test_code_that_looks_at_the_clock_is_told_why_it_differs(tmp_path, sho
     kept = kept_in(settings)
     result = await replayed(replace(kept, code="return Date.now()"), settings)
     assert '"Date" tells the time' in result.note
+    # It begins where it began, and not now.
+    assert int(result.reply) == pytest.approx(kept.details.clock_ms, abs=1)
 
 
 @pytest.mark.parametrize("outcome", ["cancelled", "host_failed"])

@@ -70,6 +70,7 @@ def test_where_secrets_were_taken_out_no_hash_is_left_by_which_they_could_be_fou
     "change",
     [
         lambda data: data.replace(b'"ok"', b'"oK"', 1),
+        lambda data: data.replace(b'"reply":"reply 1"', b'"reply":"reply 2"'),
         lambda data: data.replace(b"context.n", b"context.m"),
         lambda data: json.dumps(json.loads(data)).encode(),
         lambda data: data[:-4],
@@ -80,7 +81,7 @@ def test_where_secrets_were_taken_out_no_hash_is_left_by_which_they_could_be_fou
         lambda data: data.replace(b'"cortex_run":1', b'"cortex_run":2'),
         lambda data: data + b"x" * MAX_BUNDLE_BYTES,
     ],
-    ids=range(10),
+    ids=range(11),
 )
 def test_a_file_that_was_changed_or_is_none_is_refused(change):
     with pytest.raises(BundleRefused):

@@ -7,7 +7,7 @@ import pytest
 
 from cortex.energy import EnergyReserve
 from cortex.settings import EnergySettings
-from cortex.views import course, energy_view, expected
+from cortex.views import course, energy_view, expected, level_of
 from sandbox import Tier
 
 START = 1_700_000_000.0
@@ -60,3 +60,12 @@ def test_what_was_spent_is_told_by_origin(spent):
         ("code, isolated", 0.05, 1),
     ]
     assert energy_view(folder, settings, clock.at + 3_601).spent == ()
+
+
+def test_the_terms_are_those_of_the_program_that_spends_and_not_of_who_looks(spent):
+    folder, settings, clock = spent
+    other = EnergySettings(recharge_per_minute=0.01, cost_network=0.9, floor_network=0.95)
+    view, own = (energy_view(folder, each, clock.at + 10) for each in (other, settings))
+    assert (view.rate, view.level) == (0.3, own.level)
+    assert view.seen.tiers == own.seen.tiers
+    assert level_of(folder, other, clock.at + 10) == own.level
