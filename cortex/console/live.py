@@ -20,6 +20,7 @@ from cortex.audit import Audit, AuditError
 from cortex.energy import on_terms, terms_in
 from cortex.text import beginning, visible, whole
 from cortex.views import audit_row, level_of
+from cortex.workflows import DATABASE
 
 from .door import HEADERS
 from .pages import audit_of
@@ -45,6 +46,7 @@ _WATCHED = {
     "layer": "autonomic/layer.json",
     "neurons": "neurons",
     "questions": "questions",
+    "workflows": f"../workflows/{DATABASE}-wal",
 }
 
 

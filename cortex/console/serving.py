@@ -15,7 +15,7 @@ import anyio
 from cortex.home import Home
 from cortex.http import LOOPBACK, Address, accept, listen, web_server
 
-from . import decisions, inbox_page, login, pages, run_pages
+from . import decisions, inbox_page, login, pages, run_pages, workflow_pages
 from .app import ConsoleApp
 from .control import control_socket
 from .desk import Desk, Guards
@@ -47,6 +47,8 @@ PAGES = {
     "/inbox": inbox_page.inbox_page,
     "/runs": run_pages.runs_page,
     "/runs/{run}": run_pages.run_page,
+    "/workflows": workflow_pages.workflows_page,
+    "/workflows/{run}": workflow_pages.workflow_page,
     "/neurons": pages.neurons_page,
     "/neurons/{neuron}": pages.neuron_page,
     "/audit": pages.audit_page,

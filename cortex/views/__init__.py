@@ -1,4 +1,4 @@
-"""What a home holds, as facts for pages and tables: energy, audit, runs, neurons, questions. Reads only."""
+"""What a home holds, as facts for pages and tables: energy, audit, runs, neurons, questions, workflows. Reads only."""
 
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     )
     from .question_view import QuestionSeen, question_seen, questions_of
     from .run_view import HomeRuns, KeptRun, RunLog, RunSpan, RunsView, RunView, interleaved, logs_of, run_row, spans_of
+    from .workflow_view import HomeWorkflows, WorkflowTask, WorkflowView
 else:
     __all__, __getattr__ = lazy_door(
         __name__,
@@ -27,5 +28,6 @@ else:
             "neuron_view": "HomeNeurons NeuronPage NeuronSeen NeuronsView counters_of neurons_in_order rights_of",
             "question_view": "QuestionSeen question_seen questions_of",
             "run_view": "HomeRuns KeptRun RunLog RunSpan RunView RunsView interleaved logs_of run_row spans_of",
+            "workflow_view": "HomeWorkflows WorkflowTask WorkflowView",
         },
     )

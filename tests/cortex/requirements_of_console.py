@@ -10,6 +10,7 @@ DECISIONS = "tests/cortex/console/test_console_decisions.py::"
 ADDRESSES = "tests/cortex/http/test_address.py::"
 RUNS = "tests/cortex/console/test_runs_in_the_console.py::"
 INBOX = "tests/cortex/console/test_inbox_in_the_console.py::"
+WORKFLOWS = "tests/cortex/console/test_workflows_in_the_console.py::"
 BROWSER = "tests/cortex/console/test_attacks_in_a_browser.py::"
 HANDS = "tests/cortex/console/test_owner_in_a_browser.py::"
 TEXTS = "tests/cortex/console/test_text_of_agents.py::"
@@ -92,6 +93,20 @@ REQUIREMENTS = (
                 "test_what_an_agent_asks_hides_and_runs_nothing",
                 "test_a_question_whose_program_has_ended_takes_no_answer",
                 "test_proposals_wait_in_the_inbox",
+            )
+        ),
+    ),
+    Requirement(
+        "CONSOLE-WORKFLOWS",
+        "console 3",
+        "A run of a workflow shows its graph as a picture in which nothing runs, its tasks, its questions and its events",
+        tuple(
+            WORKFLOWS + name
+            for name in (
+                "test_the_list_has_the_runs_by_their_status",
+                "test_a_run_shows_its_tasks_its_question_and_what_happened",
+                "test_the_graph_is_a_picture_in_which_nothing_runs",
+                "test_there_is_no_other_run_and_no_journal_is_made",
             )
         ),
     ),

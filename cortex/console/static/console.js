@@ -27,6 +27,12 @@ function busy(place) {
 
 function changed() { byId("changed").hidden = false; }
 
+// Whether what has changed is on this page.
+function shows(what) {
+  const here = byId("main").dataset.shows.split(" ");
+  return what.some((one) => here.includes(one));
+}
+
 function row(template, data) {
   const made = byId(template).content.firstElementChild.cloneNode(true);
   const put = { ...data, time: new Date(data.at * 1000).toTimeString().slice(0, 8) };
@@ -73,7 +79,7 @@ function take({ kind, data }) {
   if (kind === "lost" || kind === "stale") return stale();
   show("on", "live");
   if (kind === "energy") energy(data.level, data.rate);
-  else if (kind === "changed") changed();
+  else if (kind === "changed") shows(data.what) && changed();
   else if (data.seq) record(kind, data);
 }
 

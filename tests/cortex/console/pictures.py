@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from pathlib import Path
 
 import anyio
@@ -19,6 +19,7 @@ from cortex.energy import EnergyReserve
 from cortex.home import Home
 from cortex.runs import RunReader
 from cortex.settings import Settings
+from cortex.workflows import checked
 from sandbox import Tier, ToolError
 from tests.cortex.inbox.stage import asking_agent, open_question
 
@@ -109,6 +110,42 @@ async def runs(home: Path, settings: Settings) -> None:
             await turn.call("core.execute", {"purpose": "find what is low in the shop", "code": STOCK})
 
 
+PLAN = {
+    "name": "weekly order",
+    "tasks": [
+        {"id": "stock", "type": "mcp_tool", "tool": "shop.items"},
+        {"id": "figs", "type": "mcp_tool", "tool": "shop.price", "arguments": {"name": "figs"}},
+        {"id": "pears", "type": "mcp_tool", "tool": "shop.price", "arguments": {"name": "pears"}},
+        {
+            "id": "sum",
+            "type": "code_execution",
+            "code": "return 13 * context.figs + 16 * context.pears;",
+            "intent": "what the order costs",
+            "dependencies": ["stock", "figs", "pears"],
+        },
+        {"id": "agree", "type": "decision", "ask": "Order 13 figs and 16 pears?", "dependencies": ["sum"]},
+        {
+            "id": "order",
+            "type": "mcp_tool",
+            "tool": "shop.order",
+            "arguments": {"name": "figs", "count": 13},
+            "dependencies": ["agree"],
+        },
+    ],
+}
+
+
+async def workflow(home: Path, settings: Settings) -> str:
+    """A run of a plan that waits for its owner."""
+    async with MotorCortex(settings, toolbox=shop()) as cortex:
+        run = await cortex.workflows.start(checked(PLAN))
+        async with aclosing(cortex.workflows.events(run.id)) as events:
+            async for event in events:
+                if event.kind in {"run_waiting", "run_failed"}:
+                    break
+        return run.id
+
+
 ASK = 'const reply = await fetch("https://prices.example/today?key=1");\nreturn reply.status;'
 
 
@@ -148,6 +185,8 @@ def pages(home: Path, ids: dict[str, str]) -> dict[str, str]:
     return {
         "now": "/",
         "inbox": "/inbox",
+        "workflows": "/workflows",
+        "workflow": f"/workflows/{ids['workflow']}",
         "runs": "/runs",
         "run": f"/runs/{of['find what is low in the shop']}",
         "run-error": f"/runs/{of['order pears for the weekend']}",
@@ -185,6 +224,7 @@ def make(folder: Path) -> None:
         ids = neurons(agent)
         anyio.run(past, home, settings, ["price-watch", "stock-count", "weather-note"])
         anyio.run(runs, home, settings)
+        ids["workflow"] = anyio.run(workflow, home, settings)
         with asking_agent(home) as asking, served(home, settings=settings) as found:
             asking.asks("pears, 400 pieces", note="for the weekend; the usual dealer, to be there on Friday at seven")
             open_question(home)

@@ -161,7 +161,7 @@ def test_every_answer_has_the_headers_that_keep_other_pages_out(console, owner):
 
 def test_no_page_has_a_script_or_a_style_of_its_own(console, owner):
     """The policy would stop them, and the page would not work."""
-    for path in ("/", "/inbox", "/runs", "/neurons", "/audit", "/settings", "/servers", "/login"):
+    for path in ("/", "/inbox", "/runs", "/workflows", "/neurons", "/audit", "/settings", "/servers", "/login"):
         text = owner.get(path).text
         assert "<style" not in text
         assert " style=" not in text
