@@ -30,6 +30,7 @@ from .measure import Row, cpu_ms_of_children, cpu_ms_of_self, interleaved, p50, 
 from .naive import NaiveExecutor
 from .neurons import neurons
 from .program import program
+from .record import record
 from .redaction import redaction
 from .signals import signals
 from .storage import storage
@@ -49,7 +50,7 @@ return { total: context.commits.length, top_authors: top.map(([author, commits])
 SEQUENTIAL = "let last; for (let i = 0; i < 100; i++) last = await tools.echo({ i }); return last"
 PARALLEL = "return (await Promise.all(Array.from({ length: 100 }, (_, i) => tools.echo({ i })))).length"
 OTHERS = (
-    *(wall, network, files, turn, cache, discovery, mcp),
+    *(wall, network, files, turn, record, cache, discovery, mcp),
     *(redaction, program, looks, signals, storage, neurons, functions, habits, kill, workflows),
 )
 

@@ -23,7 +23,7 @@ from cortex.learning import Learning, NeuronTools, Surroundings, channels_of, ki
 from cortex.mcp_client import McpServers
 from cortex.mcp_config import servers_of
 from cortex.redaction import Redactor
-from cortex.runs import RunFiles, RunWriter
+from cortex.runs import OpenProgramFile, RunFiles, RunWriter
 from cortex.settings import Settings
 from cortex.tools import (
     CORE_TOOLS,
@@ -138,6 +138,10 @@ class MotorCortex:
         self._cache = open_cache(folders, self.settings.cache, self._flusher)
         self._redactor = Redactor(self.settings.redaction)
         self._runs = self._run_writer(folders, now)
+        self._program = OpenProgramFile(
+            folders.path / "state" / "open", self._facts, redacted=self._redactor.text, now=now
+        )
+        self._spine.listen(self._program.hear)
         self._questions = home.storage()
         asked = owner if owner is not None else AbsentOwner()
         self._owner = with_inbox(asked, self.settings.inbox, self._questions, key)
@@ -200,6 +204,9 @@ class MotorCortex:
             living = await stack.enter_async_context(self.learning.alive(self._surroundings(runtime, guard)))
         self._living = living
         stack.push_async_callback(self._discovery.aclose)
+        self._program.begin()
+        stack.callback(self._program.end)
+        tasks.start_soon(self._program.keep)
         return Services(
             settings=self.settings,
             toolbox=self.toolbox,
@@ -344,6 +351,13 @@ class MotorCortex:
         from cortex.workflows import QuestionAnswering  # noqa: PLC0415 - as below
 
         return QuestionAnswering(self.workflows, event.data)
+
+    def _facts(self) -> dict[str, Any]:
+        """What others on the home see of this program."""
+        from importlib.metadata import version  # noqa: PLC0415 - it takes longer to load than all that is read of it
+
+        energy = self.settings.energy.model_dump(mode="json")
+        return {"version": version("motor-cortex"), "energy": energy, "wall": self._wall.level}
 
     def _run_writer(self, folders: Home, now: Callable[[], float]) -> RunWriter | None:
         """What keeps the details of runs, as a listener of the spine; None where that is disabled."""

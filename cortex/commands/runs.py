@@ -33,7 +33,7 @@ _WHICH = "the id of a run, or a beginning that only it has"
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print each run as one line of JSON")
-    actions = parser.add_subparsers(dest="action", metavar="[list | show RUN | forget RUN | export RUN]")
+    actions = parser.add_subparsers(dest="action", metavar="[list | open | show RUN | forget RUN | export RUN]")
     common = behind_an_action("print JSON, for programs")
     listed = actions.add_parser("list", parents=[common], help="the newest runs that fit, newest first")
     listed.add_argument("--query", metavar="TEXT", default="", help="in the purpose, the id or the hash of the code")
@@ -56,6 +56,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     show = actions.add_parser("show", parents=[common], help="all that is kept of one run")
     show.add_argument("run", metavar="RUN", help=_WHICH)
+    actions.add_parser("open", parents=[common], help="the programs that are open on the home, and what they run now")
     forget = actions.add_parser(
         "forget", parents=[common], help="delete what is kept of a run, or of all before a date"
     )
@@ -78,6 +79,8 @@ def run(options: Namespace) -> int:
             match options.action:
                 case "show":
                     return _show(runs, options)
+                case "open":
+                    return _open(runs, options)
                 case "forget":
                     return _forget(runs, options, settings)
                 case "export":
@@ -191,6 +194,20 @@ def _show(runs: HomeRuns, options: Namespace) -> int:
         return SUCCESS
     for line in _lines(view):
         print(line)
+    return SUCCESS
+
+
+def _open(runs: HomeRuns, options: Namespace) -> int:
+    from .runs_rows import program_lines
+
+    programs = runs.programs()
+    if options.json:
+        print(json.dumps([program.model_dump(mode="json") for program in programs]))
+        return SUCCESS
+    for line in program_lines(programs, width(), paint):
+        print(line)
+    if not programs:
+        print("No program is open on this home", file=sys.stderr)
     return SUCCESS
 
 

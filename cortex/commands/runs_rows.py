@@ -10,6 +10,7 @@ from cortex.text import columns_of, fit, local_time, padded
 from .rows import LEAST_TEXT, Paint
 
 if TYPE_CHECKING:
+    from cortex.runs import OpenProgram
     from cortex.views import KeptRun
 
 _MAX_ID = 26
@@ -38,6 +39,20 @@ def list_lines(rows: Sequence[KeptRun], width: int, paint: Paint) -> Iterator[st
         else:
             yield f"{id_}  {outcome} {took_of(row) if row.tier else ''}".rstrip()
             yield f"  {fit(what, max(width - 2, 10))}"
+
+
+def program_lines(programs: Sequence[OpenProgram], width: int, paint: Paint) -> Iterator[str]:
+    for program in programs:
+        told = {"open": "open", "gone": "gone, and did not end by itself", "unknown": "of another container"}
+        since = local_time(program.at, "%Y-%m-%d %H:%M:%S")
+        head = f"{fit(program.program or 'a program', 40)} ({program.pid}): {told[program.state]}, since {since}"
+        wall = f", wall {fit(program.wall, 10)}" if program.wall else ""
+        yield paint(fit(f"{head}, version {program.version or 'unknown'}{wall}", width), "bold")
+        for run in program.runs:
+            words = "running" if program.state == "open" else "was running"
+            yield fit(f"  {words} since {local_time(run.at, '%H:%M:%S')}: {run.id} {run.tier} {run.purpose}", width)
+        if program.runs_left_out:
+            yield f"  and {program.runs_left_out} more"
 
 
 def word_of(outcome: str) -> str:

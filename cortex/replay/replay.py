@@ -192,7 +192,8 @@ async def _open(settings: Settings, runtime: CodeRuntime | None, running: Runnin
 
 def _clock(details: RunDetails, recording: RunRecording | None) -> float:
     clock = None if recording is None else recording.clock_ms
-    return max(0.0, details.clock_ms or clock or details.at * 1000)
+    # Whole milliseconds, as a clock shows them.
+    return max(0.0, float(int(details.clock_ms or clock or details.at * 1000)))
 
 
 def _intent(details: RunDetails, request: ExecutionRequest) -> RunCodeIntent:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .making import Host, details_of, ended_of
     from .missing import missing_of
     from .observed_run import ObservedRun
+    from .program_files import OpenProgram, OpenProgramFile, RunNow, open_programs
     from .reader import EVERY_RUN, AmbiguousRun, RecordingChanged, RunFilter, RunPage, RunReader, standing
     from .recording import RecordedCall, RecordedExchange, RecordedTool, RunRecording, recording_of
     from .run_files import RunFiles
@@ -37,6 +38,7 @@ else:
             "making": "Host details_of ended_of",
             "missing": "missing_of",
             "observed_run": "ObservedRun",
+            "program_files": "OpenProgram OpenProgramFile RunNow open_programs",
             "reader": "AmbiguousRun EVERY_RUN RecordingChanged RunFilter RunPage RunReader standing",
             "recording": "RecordedCall RecordedExchange RecordedTool RunRecording recording_of",
             "run_files": "RunFiles",

@@ -19,11 +19,12 @@ from cortex.runs import (
     RunReader,
     as_json,
     missing_of,
+    open_programs,
     standing,
 )
 
 if TYPE_CHECKING:
-    from cortex.runs import CallDetails, Entry, FetchDetails, RunFilter
+    from cortex.runs import CallDetails, Entry, FetchDetails, OpenProgram, RunFilter
     from cortex.settings import Settings
 
 Standing: TypeAlias = Literal["matches", "differs", "unknown"]
@@ -146,6 +147,7 @@ class HomeRuns:
 
     def __init__(self, settings: Settings) -> None:
         self.reader = RunReader(settings.home / "runs")
+        self._open = settings.home / "state" / "open"
         self.audit = Audit(settings.home / "audit", settings.audit)
 
     @classmethod
@@ -166,6 +168,10 @@ class HomeRuns:
         """The run of this id, or the only one whose id begins so. Raises AmbiguousRun."""
         entry = self.reader.find(prefix)
         return None if entry is None else self.view(entry)
+
+    def programs(self) -> list[OpenProgram]:
+        """The programs that are open on the home, and what each runs now; those that are gone were killed."""
+        return open_programs(self._open)
 
     def view(self, entry: Entry) -> RunView:
         code, code_state = self.code_of(entry)

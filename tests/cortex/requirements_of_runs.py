@@ -9,6 +9,7 @@ WRITE = "tests/cortex/runs/test_writer.py::"
 REPLAY = "tests/cortex/replay/test_replay.py::"
 COMPARE = "tests/cortex/replay/test_comparing.py::"
 REPLAYED = "tests/cortex/commands/test_replay_command.py::"
+OPEN = "tests/cortex/runs/test_open_programs.py::"
 RESERVE = "tests/cortex/energy/test_reserve.py::"
 COURSE = "tests/cortex/views/test_energy_view.py::"
 BUNDLE = "tests/cortex/runs/test_bundle.py::"
@@ -236,6 +237,20 @@ REQUIREMENTS = (
             RESERVE + "test_the_terms_of_a_program_stand_in_its_first_entry_and_in_the_snapshot",
             RESERVE + "test_terms_that_are_damaged_are_no_terms",
             COURSE + "test_the_terms_are_those_of_the_program_that_spends_and_not_of_who_looks",
+        ),
+    ),
+    Requirement(
+        "RUNS-19",
+        "016",
+        "Which programs are open and what each runs now is in the home, also after a crash, and costs a run a microsecond",
+        (
+            OPEN + "test_a_program_is_in_the_home_while_it_is_open_with_the_runs_that_last",
+            OPEN + "test_a_run_that_is_over_soon_costs_no_write",
+            OPEN + "test_a_program_that_was_killed_is_found_to_be_gone_with_what_it_ran",
+            OPEN + "test_a_process_of_the_same_pid_is_not_taken_for_the_program",
+            OPEN + "test_a_damaged_or_too_large_file_is_left_out_and_costs_no_other",
+            OPEN + "test_what_long_gone_programs_left_is_deleted_by_the_next_one",
+            OPEN + "test_a_folder_that_cannot_be_written_to_stops_no_program",
         ),
     ),
 )

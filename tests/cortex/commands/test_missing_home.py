@@ -38,6 +38,7 @@ LOOKS = [
     ["revive", "--reason", "x"],
     ["runs"],
     ["runs", "list", "--json"],
+    ["runs", "open"],
     ["runs", "show", "x"],
     ["runs", "forget", "x"],
     ["runs", "export", "x"],
