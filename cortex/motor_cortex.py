@@ -25,6 +25,7 @@ from cortex.mcp_config import servers_of
 from cortex.redaction import Redactor
 from cortex.runs import OpenProgramFile, RunFiles, RunWriter
 from cortex.settings import Settings
+from cortex.telemetry import tracing_of
 from cortex.tools import (
     CORE_TOOLS,
     LEARNED,
@@ -63,6 +64,8 @@ if TYPE_CHECKING:
     from cortex.contracts import Listener, Watch
     from cortex.home import HomePorts
     from cortex.learning import Living
+    from cortex.loop import LanguageModel
+    from cortex.telemetry import SpanTracing
     from cortex.tools import Api, OnCall, Owner, UsableTool
     from cortex.turn import Answering, Folder
     from cortex.workflows import Workflows
@@ -157,6 +160,7 @@ class MotorCortex:
         self._living: Living | None = None
         self._workflows: Workflows | None = None
         self._tasks: TaskGroup | None = None
+        self._tracing: SpanTracing | None = None
         self.workspace = self._apart(workspace)
         """The folder for turns that have none of their own."""
         self._wall = Wall()
@@ -203,6 +207,9 @@ class MotorCortex:
         if isinstance(runtime, ResidentHost):
             living = await stack.enter_async_context(self.learning.alive(self._surroundings(runtime, guard)))
         self._living = living
+        tracing = self._tracing = tracing_of(self.settings)
+        if tracing is not None:
+            self._spine.listen(tracing.hear)
         stack.push_async_callback(self._discovery.aclose)
         self._program.begin()
         stack.callback(self._program.end)
@@ -226,6 +233,7 @@ class MotorCortex:
             later=await self._open_jobs(stack) if self.settings.execute.later else None,
             stores=self._stores if takes_store(runtime) else None,
             runs=self._runs,
+            tracing=tracing,
             running=running,
             plans=_PlansOf(self),
         )
@@ -309,6 +317,7 @@ class MotorCortex:
             consent,
             require=lambda: require_acting(self.switch, self._journal),
             on_call=self._told_as("host"),
+            traced=None if self._tracing is None else self._tracing.tool_calls("host"),
         )
         ready = await calls.make(found, arguments, origin="host")
         return from_json(ready.data)
@@ -388,6 +397,11 @@ class MotorCortex:
     def metrics(self) -> CortexMetrics:
         """Counts and times since this object was made: `snapshot()` as data, `prometheus()` as text."""
         return self._spine.metrics
+
+    def traced(self, model: LanguageModel) -> LanguageModel:
+        """The model, with a span of OpenTelemetry for each request, where this program has an SDK of it; else the model
+        itself. Call it while the cortex is open."""
+        return model if self._tracing is None else self._tracing.model(model, self.settings.model)
 
     @property
     def workflows(self) -> Workflows:

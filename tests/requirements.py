@@ -942,6 +942,7 @@ SETTINGS = {
     **of_the_inbox.SETTINGS,
     **of_the_store.SETTINGS,
     **of_the_console.SETTINGS,
+    **of_telemetry.SETTINGS,
     **of_workflow_agents.SETTINGS,
     "": {
         "home": SETTING + "test_the_home_is_the_users_data_folder_unless_the_owner_sets_another",

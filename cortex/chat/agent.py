@@ -180,7 +180,7 @@ class Agent:
             assert self._model is not None
             settings = cortex.settings.loop
             memories = [memory.text for memory in cortex.memory.recent(settings.max_memories)]
-            model = PatientModel(self._model, self.watch, self._silence_s)
+            model = PatientModel(cortex.traced(self._model), self.watch, self._silence_s)
             tools = cortex.openai_tools(event=event)
             return await run_turn(
                 model,

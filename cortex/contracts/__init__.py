@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         said_in,
         where_told,
     )
+    from .tracing import Spanned, TracedCall, Tracing
 else:
     __all__, __getattr__ = lazy_door(
         __name__,
@@ -61,5 +62,6 @@ else:
                 "Blocked Denied Reason Refusal blocked calls_told denied failed headline noted reason_of "
                 "reason_of_fault reply reply_code said_in where_told"
             ),
+            "tracing": "Spanned TracedCall Tracing",
         },
     )

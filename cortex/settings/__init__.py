@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         RunsSettings,
         Share,
         StoreSettings,
+        TelemetrySettings,
         ToolSettings,
         WorkflowSettings,
     )
@@ -54,7 +55,7 @@ else:
             "sections": (
                 "AuditSettings CacheSettings ConsoleSettings DiscoverySettings EnergySettings ExecuteSettings "
                 "InboxSettings LoopSettings McpSettings ModelSettings Policy RedactedKind RedactionSettings "
-                "RunsSettings Share StoreSettings ToolSettings WorkflowSettings"
+                "RunsSettings Share StoreSettings TelemetrySettings ToolSettings WorkflowSettings"
             ),
             "setting_errors": "SettingsError",
             "setting_keys": "Explained HIDDEN nearest shown",

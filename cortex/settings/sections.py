@@ -228,6 +228,15 @@ class ConsoleSettings(Section):
     """Serve `/metrics` for Prometheus, to whoever shows the token of `cortex console token`."""
 
 
+class TelemetrySettings(Section):
+    """Spans of OpenTelemetry, where the program has configured an SDK of it."""
+
+    traces: bool = True
+    """False: no spans, whatever the program has configured."""
+    content: bool = False
+    """Also code, arguments and replies, without secrets, up to 4 KiB each."""
+
+
 class McpSettings(Section):
     """Limits for all MCP servers whose tools the agent may use. The servers themselves are in `mcpServers`."""
 

@@ -29,6 +29,7 @@ from .sections import (
     RedactionSettings,
     RunsSettings,
     StoreSettings,
+    TelemetrySettings,
     ToolSettings,
     WorkflowSettings,
 )
@@ -79,6 +80,7 @@ class Settings(BaseModel):  # noqa: PLW1641 - pydantic makes the hash of a froze
     runs: RunsSettings = Field(default_factory=RunsSettings)
     workflows: WorkflowSettings = Field(default_factory=WorkflowSettings)
     console: ConsoleSettings = Field(default_factory=ConsoleSettings)
+    telemetry: TelemetrySettings = Field(default_factory=TelemetrySettings)
     _read_from: tuple[Path, ...] = PrivateAttr(default=())
 
     @property

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from .home_metrics import HomeMetrics, fold_all
     from .metric_names import METRICS
     from .samples import CONTENT_TYPE, exposition, facts_of_metrics
+    from .tracing import SpanTracing, tracing_of
 else:
     __all__, __getattr__ = lazy_door(
         __name__,
@@ -17,5 +18,6 @@ else:
             "home_metrics": "HomeMetrics fold_all",
             "metric_names": "METRICS",
             "samples": "CONTENT_TYPE exposition facts_of_metrics",
+            "tracing": "SpanTracing tracing_of",
         },
     )

@@ -19,9 +19,10 @@ from cortex.text import beginning, whole
 from sandbox import ToolError, time_is_up
 
 from .consent import NotAllowed
-from .policy import shows_messages
+from .policy import policy_of, shows_messages
 
 if TYPE_CHECKING:
+    from cortex.contracts import TracedCall
     from cortex.settings import Policy, ToolSettings
     from sandbox import ReadyJson, ToolDeclaration
 
@@ -86,6 +87,7 @@ class Calls:
         restored: Callable[[Any, str | None], Any] = lambda arguments, _: arguments,
         settings: ToolSettings | None = None,
         redacted: Callable[[str], str] = lambda text: text,
+        traced: TracedCall | None = None,
     ) -> None:
         self._consent = consent
         self._require = require
@@ -93,6 +95,7 @@ class Calls:
         self._restored = restored
         self._settings = settings
         self._redacted = redacted
+        self._traced = traced
         self._telling = anyio.CapacityLimiter(1)
 
     async def make(
@@ -110,6 +113,22 @@ class Calls:
         before the owner is asked, `denied` before anything is done, or the tool's own error. The owner is asked about
         exactly what the tool then gets. For a call from code, only tokens that the model has `written` into that code
         are restored: other tokens may come from text of strangers. `run` is the number of that code within its turn."""
+        if self._traced is None:
+            return await self._make(tool, arguments, origin, purpose, timeout_ms, written, run)
+        policy = tool.policy if self._settings is None else policy_of(tool, self._settings)
+        with self._traced(tool.name, origin, policy, run):
+            return await self._make(tool, arguments, origin, purpose, timeout_ms, written, run)
+
+    async def _make(
+        self,
+        tool: UsableTool,
+        arguments: Mapping[str, Any] | str | None,
+        origin: Origin,
+        purpose: str,
+        timeout_ms: int | None,
+        written: str | None,
+        run: int | None,
+    ) -> ReadyJson:
         given: Any = arguments
         error_code: str | None = None
         began: float | None = None

@@ -45,7 +45,7 @@ from .watched_files import own_files
 if TYPE_CHECKING:
     from cortex.audit import AuditJournal, Spine
     from cortex.catalogue import Wish, Workbench
-    from cortex.contracts import CortexEvent, Refusal
+    from cortex.contracts import CortexEvent, Refusal, Tracing
     from cortex.energy import Ledger, Reservation
     from cortex.home import Memory, Stores
     from cortex.redaction import Redactor
@@ -112,6 +112,8 @@ class Services:
     """Takes plans of the model; None where that is disabled."""
     runs: Keeps | None = None
     """Keeps the details of runs; None where that is disabled."""
+    tracing: Tracing | None = None
+    """Draws spans; None where no SDK of OpenTelemetry is configured."""
     running: Running | None = None
     """Where the processes that render drawings are noted, so that the kill switch finds them; None for nowhere."""
 
@@ -296,13 +298,13 @@ async def execute(intent: RunCodeIntent, wish: Wish, services: Services, caller:
 def _observed(intent: RunCodeIntent, own_hash: str, services: Services, caller: Caller) -> ObservedRun | None:
     """What watches the run, for habits and for its details; None where neither is wanted."""
     observer, runs = services.observer, services.runs
-    if observer is None and runs is None:
+    if observer is None and runs is None and services.tracing is None:
         return None
     keeps = () if runs is None else (runs.max_bytes,)
     return ObservedRun(
         intent,
         own_hash,
-        max(keeps if observer is None else (observer.max_bytes, *keeps)),
+        max((0, *keeps) if observer is None else (observer.max_bytes, *keeps)),
         redactor=caller.redactor,
         conversation=caller.conversation,
         asked_by=asked_by.get(),

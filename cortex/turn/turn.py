@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import secrets
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -78,7 +78,7 @@ if TYPE_CHECKING:
     from typing import Self, TypeAlias, TypeVar
 
     from cortex.catalogue import Wish
-    from cortex.contracts import CortexEvent, RunCodeIntent, Watch
+    from cortex.contracts import CortexEvent, RunCodeIntent, Spanned, Watch
     from cortex.tools import Decision, Question, UsableTool
     from sandbox import Displayed
 
@@ -131,6 +131,7 @@ class Turn:
         self._notes = NotesOfTurn(services.notes, self._redactor)
         self._calls = 0
         self._is_open = True
+        self._span: Spanned | None = None
         self._consent = Consent(
             services.owner,
             services.settings.tools,
@@ -147,6 +148,7 @@ class Turn:
             restored=self._restored,
             settings=services.settings.tools,
             redacted=self._shown,
+            traced=None if services.tracing is None else services.tracing.tool_calls(self.id),
         )
         most = services.settings.execute.max_calls_per_turn
         too_many = f"core_execute runs at most {most} times in a turn; answer with what you have"
@@ -168,10 +170,15 @@ class Turn:
         return self._caller
 
     async def __aenter__(self) -> Self:
+        if self._services.tracing is not None:
+            self._span = self._services.tracing.turn(self.id, self._caller.conversation)
+            self._span.__enter__()
         return self
 
-    async def __aexit__(self, *exc: object) -> None:
+    async def __aexit__(self, *exc: Any) -> None:
         self._is_open = False
+        if self._span is not None:
+            self._span.__exit__(*(exc or (None, None, None)))
         # A turn that was cancelled may not have passed its last answer on.
         self._notes.settle(arrived=exc[:1] in {(), (None,)})
 
@@ -207,7 +214,8 @@ class Turn:
             self._require_open()
             has_files = self._caller.folder is not None
             given = code_arguments(arguments, self._services.settings, files=has_files)
-            done = await self._run_code(given, self._calls, execute)
+            with self._traced("core.execute"):
+                done = await self._run_code(given, self._calls, execute)
         except Exception as error:  # noqa: BLE001 - as below
             return answer_without_result(self._fault("core.execute", error))
         assert not isinstance(done, Begun)
@@ -233,6 +241,15 @@ class Turn:
         return shown
 
     async def _answer_call(self, name: str, arguments: Any, *, with_note: bool = False) -> Answer:
+        with self._traced(_CORE_NAMES.get(name) if isinstance(name, str) else None):
+            return await self._answer_untraced(name, arguments, with_note=with_note)
+
+    def _traced(self, core_tool: str | None) -> Spanned:
+        """The span of a call of a core tool; other tools have theirs where they are called."""
+        tracing = self._services.tracing
+        return nullcontext() if tracing is None or core_tool is None else tracing.call(core_tool)
+
+    async def _answer_untraced(self, name: str, arguments: Any, *, with_note: bool = False) -> Answer:
         self._calls += 1
         tool = "?"
         try:

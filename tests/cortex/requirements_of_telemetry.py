@@ -10,9 +10,54 @@ FOLD = "tests/cortex/telemetry/test_fold.py::"
 PAGE = "tests/cortex/telemetry/test_telemetry_docs.py::"
 OF_HOME = "tests/cortex/telemetry/test_home_metrics.py::"
 
+TRACE = "tests/cortex/telemetry/test_tracing.py::"
+NAMES = "tests/cortex/telemetry/test_span_names.py::"
 SCRAPE = "tests/cortex/console/test_metrics_page.py::"
 
+SETTINGS = {
+    "telemetry": {
+        "traces": TRACE + "test_without_an_sdk_or_with_traces_off_there_is_no_tracing",
+        "content": TRACE + "test_content_is_in_spans_only_if_the_owner_wants_it_and_then_without_secrets_and_short",
+    }
+}
+
 REQUIREMENTS = (
+    Requirement(
+        "TRACES-TREE",
+        "console 6",
+        "A turn is one tree: agent, calls, runs, their calls of tools and requests, each below what made it",
+        (
+            TRACE + "test_a_turn_is_one_tree_from_the_agent_to_each_call_and_request",
+            TRACE + "test_runs_at_the_same_time_have_trees_of_their_own",
+            TRACE + "test_two_turns_are_two_traces_and_leave_the_context_as_it_was",
+            TRACE + "test_the_spans_of_the_mcp_sdk_stand_below_ours_and_are_not_drawn_twice",
+            TRACE + "test_requests_to_the_model_are_spans_of_the_turn_without_what_was_said",
+            TRACE + "test_runs_that_fail_and_requests_that_are_refused_have_their_reason",
+            TRACE + "test_a_kill_and_a_question_to_the_owner_are_events",
+            TRACE + "test_a_cancelled_run_ends_its_spans",
+            TRACE + "test_a_run_is_found_by_its_trace",
+        ),
+    ),
+    Requirement(
+        "TRACES-NAMES",
+        "console 6",
+        "Names of spans and attributes are those of the conventions that are pinned, and are on the page about telemetry",
+        (
+            NAMES + "test_a_name_is_as_the_conventions_have_it",
+            NAMES + "test_the_page_about_telemetry_names_each_attribute",
+            NAMES + "test_names_that_may_change_with_a_version_are_not_imported",
+        ),
+    ),
+    Requirement(
+        "TRACES-OFF",
+        "console 6",
+        "Without an SDK nothing is drawn and nothing loaded; a dead collector delays nothing, and what it lost is counted",
+        (
+            TRACE + "test_a_program_without_opentelemetry_does_not_load_it",
+            TRACE + "test_spans_that_nobody_samples_cost_no_attributes_and_leave_no_trace_in_the_record",
+            TRACE + "test_a_dead_collector_delays_no_run_and_what_it_lost_is_counted",
+        ),
+    ),
     Requirement(
         "METRICS-SCRAPE",
         "console 6",

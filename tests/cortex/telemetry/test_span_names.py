@@ -1,0 +1,89 @@
+"""Each name of a span, an attribute and an event, as the conventions and our documents have it: a dashboard holds them."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import cortex
+from cortex.telemetry import span_names
+from tests.documents import PAGES
+
+EXPECTED = {
+    "SCHEMA_URL": "https://opentelemetry.io/schemas/gen-ai-dev/1.42.0-dev",
+    "SCOPE": "motor-cortex",
+    "INVOKE_AGENT": "invoke_agent",
+    "EXECUTE_TOOL": "execute_tool",
+    "CHAT": "chat",
+    "RUN_CODE": "run_code",
+    "AGENT": "motor-cortex",
+    "FUNCTION": "function",
+    "OPENAI": "openai",
+    "OTHER_METHOD": "_OTHER",
+    "OPERATION": "gen_ai.operation.name",
+    "AGENT_NAME": "gen_ai.agent.name",
+    "CONVERSATION": "gen_ai.conversation.id",
+    "TOOL_NAME": "gen_ai.tool.name",
+    "TOOL_TYPE": "gen_ai.tool.type",
+    "CALL_ID": "gen_ai.tool.call.id",
+    "CALL_ARGUMENTS": "gen_ai.tool.call.arguments",
+    "CALL_RESULT": "gen_ai.tool.call.result",
+    "PROVIDER": "gen_ai.provider.name",
+    "REQUEST_MODEL": "gen_ai.request.model",
+    "REQUEST_STREAM": "gen_ai.request.stream",
+    "INPUT_TOKENS": "gen_ai.usage.input_tokens",
+    "OUTPUT_TOKENS": "gen_ai.usage.output_tokens",
+    "FINISH_REASONS": "gen_ai.response.finish_reasons",
+    "ERROR_TYPE": "error.type",
+    "SERVER_ADDRESS": "server.address",
+    "SERVER_PORT": "server.port",
+    "HTTP_METHOD": "http.request.method",
+    "HTTP_STATUS": "http.response.status_code",
+    "TURN": "cortex.turn.id",
+    "RUN": "cortex.run.id",
+    "CODE_HASH": "cortex.code.hash",
+    "TIER": "cortex.tier",
+    "TIMEOUT_MS": "cortex.timeout_ms",
+    "STARTUP_MS": "cortex.startup_ms",
+    "CPU_MS": "cortex.cpu_ms",
+    "MEMORY_MB": "cortex.memory_mb",
+    "TOOL_CALLS": "cortex.tool_calls",
+    "TOOLS_LENT": "cortex.tools_lent",
+    "FETCHES": "cortex.fetches",
+    "FETCHES_LEFT_OUT": "cortex.fetches_left_out",
+    "WALL": "cortex.wall",
+    "CACHED": "cortex.cached",
+    "REPLY_CODE": "cortex.reply_code",
+    "ENERGY_COST": "cortex.energy.cost",
+    "ENERGY_LEVEL": "cortex.energy.level",
+    "ORIGIN": "cortex.origin",
+    "POLICY": "cortex.policy",
+    "ASKED_MS": "cortex.asked_ms",
+    "ALLOWED": "cortex.allowed",
+    "OWNER_ASKED": "owner_asked",
+    "OWNER_ANSWERED": "owner_answered",
+    "KILLED": "killed",
+}
+THERE = {name: value for name, value in vars(span_names).items() if name.isupper()}
+
+
+@pytest.mark.parametrize("name", sorted({*EXPECTED, *THERE}))
+def test_a_name_is_as_the_conventions_have_it(name):
+    assert THERE.get(name) == EXPECTED.get(name)
+
+
+@pytest.mark.parametrize(
+    "name", [value for value in EXPECTED.values() if "." in value and not value.startswith("http")]
+)
+def test_the_page_about_telemetry_names_each_attribute(name):
+    assert f"`{name}`" in PAGES["telemetry"].section("Traces")
+
+
+def test_names_that_may_change_with_a_version_are_not_imported():
+    for path in Path(cortex.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            found = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            found += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            assert not [name for name in found if "semconv" in name], path
