@@ -15,7 +15,7 @@ import anyio
 
 from cortex.channels import set_in
 from cortex.text import READING_S, styled, terminal_columns
-from cortex.tools import COMMIT, DECISION, PLAN, Decision, Question, describe
+from cortex.tools import COMMIT, DECISION, PLAN, Decision, Question, describe, numbers_in
 
 if TYPE_CHECKING:
     from typing import Any
@@ -26,6 +26,7 @@ NO = Decision(allowed=False)
 LEFT = Decision(allowed=False, is_answer=False)
 AT_THE_TERMINAL = "owner (terminal)"
 CONSENT = "Allow it this once? [y/N] "
+CONSENT_TO_ALL = "Allow all of them, this once? [y/N, or the numbers of some: 1,3-5] "
 ANSWER = "Yes, or no? [y/n, Enter leaves it for later] "
 _ACKNOWLEDGED_S = 2
 _MAX_ANSWER_BYTES = 1_024
@@ -39,6 +40,8 @@ class Asked:
     decision: Decision = NO
     """What silence means; then what the owner said."""
     words: str = CONSENT
+    count: int = 1
+    """Of the calls that are asked about."""
     closed: anyio.Event = field(default_factory=anyio.Event)
     """Set in the agent's thread when the main thread is done with the question."""
     _ends: tuple[int, int] = field(default_factory=os.pipe)
@@ -71,7 +74,12 @@ class ConsoleOwner:
         if not self.is_there:
             reason = NO_TERMINAL_FOR_FILES if question.tool == COMMIT else NO_TERMINAL
             return Decision(allowed=False, reason=reason, is_answer=False)
-        asked = Asked(describe(question), LEFT, ANSWER) if is_left else Asked(describe(question))
+        if is_left:
+            asked = Asked(describe(question), LEFT, ANSWER)
+        elif question.others:
+            asked = Asked(describe(question), words=CONSENT_TO_ALL, count=1 + len(question.others))
+        else:
+            asked = Asked(describe(question))
         with self._held():
             self._send(asked)
             try:
@@ -110,7 +118,8 @@ def ask(asked: Asked, keyboard: TextIO, screen: TextIO, reading_s: float = READI
     said = answer.strip().lower()
     if not asked.decision.is_answer and said not in {"y", "yes", "n", "no"}:
         return asked.decision
-    return Decision(said in {"y", "yes"}, by=AT_THE_TERMINAL)
+    only = numbers_in(said, asked.count) if asked.count > 1 else None
+    return Decision(only is not None or said in {"y", "yes"}, by=AT_THE_TERMINAL, only=only)
 
 
 def _readable(timeout_s: float | None, *ends: int) -> set[int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
@@ -11,18 +10,16 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from cortex.settings import Settings
-from cortex.text import columns_of, fit, is_person_there, local_time, padded, styled, terminal_columns, typed, visible
 
 from .exits import REFUSED, SUCCESS, CommandError
 from .options import behind_an_action, load_existing, said_again
-from .rows import LEAST_TEXT, paint, width
+from .rows import paint
 
 if TYPE_CHECKING:
+    from cortex.inbox import QuestionBox, RecordDecision
     from cortex.views import QuestionSeen
 
 BY = "owner (inbox)"
-SHORT_ID = 8
-_HASH_SHOWN = 12
 _NOTHING = "No question waits for you"
 
 
@@ -34,11 +31,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     which = "the id of a question, or 4 or more characters of its beginning"
     show = actions.add_parser("show", parents=[common], help="one question, whole, and its hash")
     show.add_argument("id", metavar="ID", help=which)
+    show.add_argument("--together", action="store_true", help="with all that the run asks about the same tool")
     answer = actions.add_parser("answer", parents=[common], help="answer a question; the program that asked goes on")
     answer.add_argument("id", metavar="ID", help=which)
     answer.add_argument("answer", choices=("yes", "no"), help="allow the call this once, or not")
     answer.add_argument("--hash", metavar="PREFIX", help="8 or more characters of the hash that show prints")
     answer.add_argument("--reason", metavar="TEXT", default="", help="what the agent is told beside a no")
+    answer.add_argument("--together", action="store_true", help="answer all that show --together shows")
+    answer.add_argument("--only", metavar="NUMBERS", help="yes to some of all these, such as 1,3-5, else no")
 
 
 def run(options: Namespace) -> int:
@@ -60,12 +60,18 @@ def run(options: Namespace) -> int:
 
 
 def _seen(options: Namespace, settings: Settings) -> Iterator[str]:
-    from cortex.views import questions_of
+    from cortex.views import questions_of, together_with
+
+    from .inbox_rows import all_of, table, whole
 
     found = questions_of(settings, time.time)
     if options.action == "show":
         chosen = _chosen(options.id, found)
-        yield from [_json(chosen)] if options.json else _whole(chosen)
+        together = together_with(chosen, found) if options.together else [chosen]
+        if options.json:
+            yield json.dumps([asdict(seen) for seen in together]) if options.together else json.dumps(asdict(chosen))
+        else:
+            yield from all_of(together) if options.together else whole(chosen, together_with(chosen, found))
         return
     listed = found if options.all else [seen for seen in found if seen.state in {"open", "ended", "late"}]
     if options.json:
@@ -73,7 +79,7 @@ def _seen(options: Namespace, settings: Settings) -> Iterator[str]:
     elif not listed:
         yield _NOTHING
     else:
-        yield from _table(listed)
+        yield from table(listed)
         if any(seen.is_open for seen in listed):
             again = said_again(options)
             yield paint(
@@ -87,92 +93,102 @@ def _chosen(name: str, found: list[QuestionSeen]) -> QuestionSeen:
     return only_one(name, found, [seen.id for seen in found])
 
 
-def _table(found: list[QuestionSeen]) -> Iterator[str]:
-    now = time.time()
-    room = max(LEAST_TEXT, width() - 45)
-    yield paint(f"{'id':{SHORT_ID}} {'asked':16} {'left':>6} {'tool':24} asks", "dim")
-    for seen in found:
-        left = f"{max(0, seen.until - now):.0f} s" if seen.is_open else ""
-        about = _about(seen) if seen.is_open else f"{seen.told}: {_about(seen)}"
-        cells = f"{seen.id[:SHORT_ID]} {local_time(seen.asked_at)} {left:>6} {padded(fit(seen.tool, 24), 24)}"
-        yield f"{cells} {fit(about, room - max(0, columns_of(cells) - 57))}"
-
-
-def _about(seen: QuestionSeen) -> str:
-    """The arguments on one line, or what the code is for."""
-    if "code" in seen.arguments and seen.purpose:
-        return visible(" ".join(seen.purpose.split()))
-    return visible(json.dumps(seen.arguments, ensure_ascii=False))
-
-
-def _whole(seen: QuestionSeen) -> Iterator[str]:
-    """Every line of the question, and then how it stands."""
-    from cortex.channels import set_in
-
-    columns = terminal_columns(sys.stdout) if sys.stdout.isatty() else width()
-    first, *rest = set_in(list(seen.lines), columns)
-    yield styled(first, "bold", sys.stdout)
-    yield from rest
-    facts = {
-        "id": seen.id,
-        "asked by": f"{seen.asked_by}, in {seen.program} (process {seen.pid})",
-        "turn": seen.turn + (f", run {seen.run}" if seen.run is not None else ""),
-        "conversation": seen.conversation,
-        "code": seen.code_hash or "",
-        "asked at": local_time(seen.asked_at, "%Y-%m-%d %H:%M:%S"),
-        "until": local_time(seen.until, "%Y-%m-%d %H:%M:%S"),
-        "state": seen.told,
-        "hash": seen.shown_hash,
-    }
-    yield from (f"{name + ':':13} {visible(value)}" for name, value in facts.items() if value)
-    if seen.is_open:
-        yield f"To answer: cortex inbox answer {seen.id[:SHORT_ID]} yes --hash {seen.shown_hash[:_HASH_SHOWN]}, or: no"
-
-
 def _answered(options: Namespace, settings: Settings) -> Iterator[str]:
     from cortex.audit import Audit
     from cortex.home import Home
     from cortex.inbox import QuestionBox
-    from cortex.views import question_seen, questions_of
+    from cortex.views import questions_of, together_with
 
-    allowed = options.answer == "yes"
-    seen = _chosen(options.id, questions_of(settings, time.time))
-    shown = options.hash if options.hash is not None else _confirmed(seen, allowed)
+    if options.only is not None and options.answer == "no":
+        raise CommandError("--only says which calls are allowed: it goes with yes")
+    found = questions_of(settings, time.time)
+    chosen = _chosen(options.id, found)
+    is_one = not options.together and options.only is None
+    asked = [chosen] if is_one else together_with(chosen, found)
+    allowed = _allowed(options, len(asked))
+    shown = _shown_hash(options, asked, is_one)
     home = Home(settings.home)
     audit = Audit(home.audit, settings.audit)
     try:
         with QuestionBox.opened(home) as box:
-            kept = box.answer(seen.id, shown, allowed=allowed, by=BY, reason=options.reason, record=audit.record)
+            for number, seen in enumerate(asked, 1):
+                is_meant = number in allowed
+                hashed = shown if is_one else seen.shown_hash
+                done = _answer(box, seen, hashed, options.reason, is_meant, audit.record)
+                yield json.dumps(asdict(done)) if options.json else _told(done, is_meant)
     finally:
         audit.close()
-    done = question_seen(kept)
-    yield (
-        _json(done)
-        if options.json
-        else f"{seen.id[:SHORT_ID]}: {options.answer}; {visible(seen.tool)} {_said(allowed)}"
-    )
 
 
-def _said(allowed: bool) -> str:
-    return "may be called, this once" if allowed else "is not called"
+def _allowed(options: Namespace, count: int) -> frozenset[int]:
+    """The numbers of the calls that are allowed. Raises CommandError."""
+    from cortex.tools import numbers_in
+
+    if options.answer == "no":
+        return frozenset()
+    if options.only is None:
+        return frozenset(range(1, count + 1))
+    found = numbers_in(options.only, count)
+    if found is None:
+        raise CommandError(f'--only takes numbers from 1 to {count}, such as 1,3-5, and not "{options.only[:40]}"')
+    return found
 
 
-def _confirmed(seen: QuestionSeen, allowed: bool) -> str:
-    """The hash of what the person at this terminal has seen. Raises CommandError without a clear yes."""
-    if not allowed or not seen.is_open:
-        return seen.shown_hash
-    if not is_person_there(sys.stdin, sys.stderr):
+def _answer(
+    box: QuestionBox, seen: QuestionSeen, shown: str, reason: str, allowed: bool, record: RecordDecision
+) -> QuestionSeen:
+    from cortex.views import question_seen
+
+    return question_seen(box.answer(seen.id, shown, allowed=allowed, by=BY, reason=reason, record=record))
+
+
+def _told(seen: QuestionSeen, allowed: bool) -> str:
+    from cortex.text import visible
+
+    from .inbox_rows import SHORT_ID
+
+    said = "yes" if allowed else "no"
+    then = "may be called, this once" if allowed else "is not called"
+    return f"{seen.id[:SHORT_ID]}: {said}; {visible(seen.tool)} {then}"
+
+
+def _shown_hash(options: Namespace, asked: list[QuestionSeen], is_one: bool) -> str:
+    """The hash of what the owner has seen. Raises CommandError where that is not these questions."""
+    from cortex.inbox import LEAST_HASH
+    from cortex.views import hash_of_all
+
+    whole = asked[0].shown_hash if is_one else hash_of_all(asked)
+    if options.hash is None:
+        return _confirmed(options, asked, is_one, whole)
+    if not is_one and (len(options.hash) < LEAST_HASH or not whole.startswith(options.hash.lower())):
         raise CommandError(
-            f"there is no terminal to show the question at; look at it with "
-            f'"cortex inbox show {seen.id[:SHORT_ID]}", and repeat its hash: '
-            f"cortex inbox answer {seen.id[:SHORT_ID]} yes --hash HASH",
+            f"the hash is not that of the {len(asked)} questions that wait together now: look at them again, and then "
+            "answer",
             REFUSED,
         )
-    print("\n".join(_whole(seen)), file=sys.stderr)
-    if (typed("Allow it this once? [y/N] ", sys.stdin, sys.stderr) or "").lower() not in {"y", "yes"}:
+    return str(options.hash)
+
+
+def _confirmed(options: Namespace, asked: list[QuestionSeen], is_one: bool, whole_hash: str) -> str:
+    """The hash of what the person at this terminal has seen. Raises CommandError without a clear yes."""
+    import sys
+
+    from cortex.text import is_person_there, typed
+
+    from .inbox_rows import SHORT_ID, all_of, whole
+
+    if options.answer == "no" or not asked[0].is_open:
+        return whole_hash
+    id_ = asked[0].id[:SHORT_ID]
+    how = "" if is_one else " --together"
+    if not is_person_there(sys.stdin, sys.stderr):
+        raise CommandError(
+            f'there is no terminal to show the question at; look at it with "cortex inbox show {id_}{how}", and repeat '
+            f"its hash: cortex inbox answer {id_} yes{how} --hash HASH",
+            REFUSED,
+        )
+    print("\n".join(whole(asked[0], asked) if is_one else all_of(asked)), file=sys.stderr)
+    words = "Allow it this once? [y/N] " if options.only is None else f"Allow {options.only} this once? [y/N] "
+    if (typed(words, sys.stdin, sys.stderr) or "").lower() not in {"y", "yes"}:
         raise CommandError("nothing was answered; the question still waits", REFUSED)
-    return seen.shown_hash
-
-
-def _json(seen: QuestionSeen) -> str:
-    return json.dumps(asdict(seen))
+    return whole_hash

@@ -8,12 +8,13 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 import anyio
 from anyio.to_thread import run_sync as in_thread
 
-from cortex.tools import Decision, can_be_asked
+from cortex.tools import Decision, as_one, can_be_asked, is_core
 from neurons import StorageError
 from sandbox import LockBusy
 
@@ -31,6 +32,9 @@ log = logging.getLogger("motor_cortex")
 
 LOOK_S = 0.1
 CLOSING_S = 5.0
+GATHERING_S = 0.05
+"""Calls of a run that are made at the same time arrive one after the other: no person notices so short a wait."""
+LONGEST_GATHERING_S = 2.0
 _FAULTS = (StorageError, LockBusy, OSError, BoxFull)
 
 
@@ -47,40 +51,69 @@ class InboxOwner:
     def __init__(
         self, owner: Owner, settings: InboxSettings, box: QuestionBox, *, now: Callable[[], float] = time.time
     ) -> None:
-        self._owner = owner
-        self._settings = settings
-        self._box = box
-        self._now = now
-        self._in_line = 0
+        self.beside = owner
+        self.settings = settings
+        self.box = box
+        self.now = now
+        self._in_line: list[object] = []
+        self.waits: list[_Wait] = []
+        """For the answers to the questions that are open now, in the order in which they were asked."""
 
     @property
     def is_there(self) -> bool:
         """Whether somebody is there who can be asked beside the inbox."""
-        return can_be_asked(self._owner)
+        return can_be_asked(self.beside)
 
     async def decide(self, question: Question) -> Decision:
         """Ask beside the inbox: what is kept elsewhere, such as a question of a workflow, is not kept here too."""
-        return await self._owner.decide(question)
+        return await self.beside.decide(question)
+
+    @property
+    def most_together(self) -> int:
+        """So many calls of one tool by one run, waiting at the same time, count as one question."""
+        return self.settings.max_together
 
     async def decide_within(self, question: Question, seconds: float, asking: anyio.Lock) -> Decision | None:
         """Ask in the inbox and beside it, in the program's own way while it holds `asking`. None when the time is over:
         each question has its time from when it can first be answered in every way."""
-        self._in_line += 1
+        if not can_be_asked(self.beside) and not self.settings.unattended:
+            return await self.beside.decide(question)
+        about = about_of(question)
+        # Those that a person sees before it take their time; those that are asked together with it do not.
+        before = {*self._in_line} - {about} if can_be_asked(self.beside) else ()
+        first_s = seconds * (1 + len(before))
+        self._in_line.append(about)
         try:
-            asked = await self._kept(question, seconds * self._in_line)
+            asked = await self._kept(question, first_s)
             if asked is None:
                 return await self._alone(question, seconds, asking)
-            return await _Wait(self._owner, self._settings, self._box, self._now, asked).decision(
-                question, seconds, asking, first_s=seconds * self._in_line
-            )
+            wait = _Wait(self, question, about, asked, seconds)
+            self.waits.append(wait)
+            try:
+                return await wait.decision(asking, first_s)
+            finally:
+                self.waits.remove(wait)
         finally:
-            self._in_line -= 1
+            self._in_line.remove(about)
+
+    async def joining(self, first: _Wait) -> list[_Wait]:
+        """The open questions that are asked together with the first. Returns when no more of them arrive."""
+        if not isinstance(first.about, tuple):
+            return []
+        before, now = (-1, -1), (0, 0)
+        with anyio.move_on_after(LONGEST_GATHERING_S):
+            # Those in line that do not wait yet are being written.
+            while before != now or now[0] != now[1]:
+                await anyio.sleep(GATHERING_S)
+                waiting = sum(wait.about == first.about for wait in self.waits)
+                before, now = now, (self._in_line.count(first.about), waiting)
+        return [wait for wait in self.waits if wait is not first and wait.about == first.about and wait.is_open]
 
     async def _kept(self, question: Question, seconds: float) -> AskedQuestion | None:
         """None where the question cannot be kept."""
         try:
-            asked = await in_thread(asked_question, question, self._now())
-            await in_thread(self._box.ask, asked, asked.asked_at + seconds, self._settings.max_open)
+            asked = await in_thread(asked_question, question, self.now())
+            await in_thread(self.box.ask, asked, asked.asked_at + seconds, self.settings.max_open)
         except (*_FAULTS, ValueError) as error:
             log.warning("The question about %s is not in the inbox: %s", question.tool, error)
             return None
@@ -89,31 +122,41 @@ class InboxOwner:
     async def _alone(self, question: Question, seconds: float, asking: anyio.Lock) -> Decision | None:
         async with asking:
             with anyio.move_on_after(seconds):
-                return await self._owner.decide(question)
+                return await self.beside.decide(question)
         return None
+
+
+def about_of(question: Question) -> object:
+    """Equal for questions that may be one: calls of a tool by one run, short enough to be shown together."""
+    if is_core(question.tool) or as_one([question, question]) is None:
+        return object()
+    return question.tool, question.turn, question.run, question.origin
 
 
 class _Wait:
     """The wait for the answer to one question."""
 
     def __init__(
-        self, owner: Owner, settings: InboxSettings, box: QuestionBox, now: Callable[[], float], asked: AskedQuestion
+        self, parts: InboxOwner, question: Question, about: object, asked: AskedQuestion, seconds: float
     ) -> None:
-        self._owner = owner
-        self._settings = settings
-        self._box = box
-        self._now = now
+        self.about = about
+        self._parts = parts
+        self._owner, self._box, self._settings = parts.beside, parts.box, parts.settings
+        self.question = question
         self._asked = asked
+        self._seconds = seconds
         self._said: Decision | None = None
         self._fault: Exception | None = None
+        self._time_left = anyio.CancelScope()
+        self._waiting = anyio.CancelScope()
 
-    async def decision(self, question: Question, seconds: float, asking: anyio.Lock, first_s: float) -> Decision | None:
-        asks_itself = can_be_asked(self._owner)
+    async def decision(self, asking: anyio.Lock, first_s: float) -> Decision | None:
         try:
-            with anyio.move_on_after(first_s) as time_left:
+            self._time_left.deadline = anyio.current_time() + first_s
+            with self._time_left, self._waiting:
                 async with anyio.create_task_group() as tasks:
-                    if asks_itself:
-                        tasks.start_soon(self._ask_beside, question, seconds, asking, time_left, tasks.cancel_scope)
+                    if can_be_asked(self._owner):
+                        tasks.start_soon(self._ask_beside, asking)
                     await self._hear()
                     tasks.cancel_scope.cancel()
         except BaseException:
@@ -122,32 +165,51 @@ class _Wait:
             raise
         return await self._settled()
 
-    async def _ask_beside(
-        self,
-        question: Question,
-        seconds: float,
-        asking: anyio.Lock,
-        time_left: anyio.CancelScope,
-        waiting: anyio.CancelScope,
-    ) -> None:
-        """Ask in the program's own way. Ends the wait, unless nobody was there and the inbox goes on alone."""
+    @property
+    def is_open(self) -> bool:
+        return self._said is None and self._fault is None and not self._waiting.cancel_called
+
+    async def _ask_beside(self, asking: anyio.Lock) -> None:
+        """Ask in the program's own way, together with the other calls of the tool by this run. Ends their wait, unless
+        nobody was there and the inbox goes on alone."""
         async with asking:
-            time_left.deadline = anyio.current_time() + seconds
+            together = [self, *await self._parts.joining(self)]
+            one = as_one([wait.question for wait in together])
+            if one is None:
+                together, one = [self], self.question
+            for wait in together:
+                await wait.extend()
             try:
-                await in_thread(self._box.extend, self._asked, self._now() + seconds)
-            except _FAULTS as error:
-                log.warning("Question %s has no more time in the inbox: %s", self._asked.id, error)
-            try:
-                said: object = await self._owner.decide(question)
+                said: object = await self._owner.decide(one)
             except Exception as error:  # noqa: BLE001 - passed on to the one who asks
-                self._fault, said = error, None
-        if isinstance(said, Decision) and not said.is_answer and self._settings.unattended:
+                said = error
+            for number, wait in enumerate(together, 1):
+                wait.hear(said, number)
+
+    async def extend(self) -> None:
+        """The time of a question begins when a person can see it."""
+        self._time_left.deadline = anyio.current_time() + self._seconds
+        try:
+            await in_thread(self._box.extend, self._asked, self._parts.now() + self._seconds)
+        except _FAULTS as error:
+            log.warning("Question %s has no more time in the inbox: %s", self._asked.id, error)
+
+    def hear(self, said: object, number: int) -> None:
+        """Take what was said beside the inbox about the call of this number, and end the wait."""
+        if not self.is_open:
             return
-        if isinstance(said, Decision):
-            self._said = said
-        elif self._fault is None:
-            self._fault = TypeError(f"the owner's side answered with {type(said).__name__} and not with a decision")
-        waiting.cancel()
+        match said:
+            case Decision(is_answer=False) if self._settings.unattended:
+                return
+            case Decision(only=only):
+                is_meant = only is None or number in only
+                self._said = said if is_meant else replace(said, allowed=False, reason="others were allowed")
+            case Exception():
+                self._fault = said
+            case _:
+                what = type(said).__name__
+                self._fault = TypeError(f"the owner's side answered with {what} and not with a decision")
+        self._waiting.cancel()
 
     async def _hear(self) -> None:
         """Return when there is an answer in the inbox."""

@@ -152,6 +152,8 @@ class InboxSettings(Section):
     once there."""
     max_open: Annotated[int, Field(gt=0, le=1_000)] = 100
     """Questions of all programs that are open at the same time; further ones are asked only where the program runs."""
+    max_together: Annotated[int, Field(gt=0, le=1_000)] = 50
+    """Calls of one tool by one run that wait at the same time and count as one question; 1 counts each."""
 
 
 class LoopSettings(Section):

@@ -7,6 +7,7 @@ from sandbox import lazy_door
 if TYPE_CHECKING:
     from .arguments import ARGUMENT_LIMITS, MAX_ARGUMENT_CHARACTERS, invalid, object_of
     from .calls import Calls, LentTools, OnCall, UsableTool
+    from .collected import numbers_in
     from .consent import Allowed, Consent, NotAllowed, Permission
     from .core_arguments import EXECUTE_CODE, arguments_for, code_arguments
     from .definitions import CORE_TOOLS, Api, CoreTool, ToolDefinition, core_definitions, openai_tools
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
         PatientOwner,
         Question,
         ScriptedOwner,
+        as_one,
         can_be_asked,
         describe,
     )
@@ -36,6 +38,7 @@ else:
         {
             "arguments": "ARGUMENT_LIMITS MAX_ARGUMENT_CHARACTERS invalid object_of",
             "calls": "Calls LentTools OnCall UsableTool",
+            "collected": "numbers_in",
             "consent": "Allowed Consent NotAllowed Permission",
             "core_arguments": "EXECUTE_CODE arguments_for code_arguments",
             "definitions": "Api CORE_TOOLS CoreTool ToolDefinition core_definitions openai_tools",
@@ -43,7 +46,7 @@ else:
             "names": "MAX_NAME_LENGTH WireNames is_core wire_name",
             "owner": (
                 "AbsentOwner COMMIT DECISION Decision Origin Owner PLAN PatientOwner Question ScriptedOwner "
-                "can_be_asked describe"
+                "as_one can_be_asked describe"
             ),
             "policy": "LEARNED learned_policy policies_without_tool policy_of",
             "tool": "Tool cut",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
@@ -16,6 +17,7 @@ from pydantic_core import from_json, to_json
 
 from sandbox import person_decides
 
+from .names import is_core
 from .owner import COMMIT, AbsentOwner, Decision, PatientOwner, Question
 from .policy import policy_of
 
@@ -72,6 +74,8 @@ class Consent:
         self._on_decision = on_decision
         self._redacted = redacted
         self._questions = 0
+        self._waiting: Counter[tuple[int | None, str]] = Counter()
+        self._together: Counter[tuple[int | None, str]] = Counter()
         # One question at a time: two prompts in one terminal would take each other's answers.
         self._asking = anyio.Lock() if asking is None else asking
 
@@ -113,27 +117,31 @@ class Consent:
         what = "changing files" if name == COMMIT else name
         limit = self._settings.max_questions_per_turn
         # Counted before waiting: several calls at once must not all count as the last allowed question.
-        if self._questions >= limit:
+        if not self._is_counted((run, name), limit):
             return NotAllowed(f"{what} needs the owner's consent, and at most {limit} questions are asked in one turn")
-        self._questions += 1
-        # A copy: changes that the owner's side makes must not affect the call.
-        question = Question(
-            name,
-            from_json(to_json(arguments)),
-            origin,
-            purpose[:MAX_REASON],
-            self._turn,
-            conversation=self._conversation,
-            run=run,
-            code=code,
-        )
-        # Before the question: nothing may come between the owner's answer and its record.
-        shown = await self._redacted(question.arguments)
-        question = replace(question, shown=shown)
-        # A run's timeout is for its code, and too short for a person to read in. It may be extended by the time of all
-        # questions of a turn, which may all come before this one.
-        with person_decides(at_most_s=limit * self._settings.owner_timeout_s):
-            decision = await self._decision(question)
+        self._waiting[run, name] += 1
+        try:
+            # A copy: changes that the owner's side makes must not affect the call.
+            copy = from_json(to_json(arguments))
+            # Before the question: nothing may come between the owner's answer and its record.
+            shown = await self._redacted(copy)
+            question = Question(
+                name,
+                copy,
+                origin,
+                purpose[:MAX_REASON],
+                self._turn,
+                conversation=self._conversation,
+                run=run,
+                code=code,
+                shown=shown,
+            )
+            # A run's timeout is for its code, and too short for a person to read in. It may be extended by the time of
+            # all questions of a turn, which may all come before this one.
+            with person_decides(at_most_s=limit * self._settings.owner_timeout_s):
+                decision = await self._decision(question)
+        finally:
+            self._waiting[run, name] -= 1
         self._on_decision(question, decision, shown)
         if decision.allowed is True:
             return Allowed()
@@ -143,6 +151,19 @@ class Consent:
             return NotAllowed(f"{what} needs the owner's consent, and {decision.reason}")
         reason = " ".join(str(decision.reason)[:MAX_REASON].split()).rstrip(".")
         return NotAllowed(f"the owner was asked about {what} and said no" + (f": {reason}" if reason else ""))
+
+    def _is_counted(self, about: tuple[int | None, str], limit: int) -> bool:
+        """Count the question, unless it joins others that the owner is asked together. False if it is one too many."""
+        most = self._owner.most_together if isinstance(self._owner, PatientOwner) and not is_core(about[1]) else 1
+        # Not only those that wait now: one that is answered makes no room for another, or a run could go on asking.
+        if self._waiting[about] and self._together[about] < most:
+            self._together[about] += 1
+            return True
+        if self._questions >= limit:
+            return False
+        self._questions += 1
+        self._together[about] = 1
+        return True
 
     async def _decision(self, question: Question) -> Decision:
         seconds = self._settings.owner_timeout_s

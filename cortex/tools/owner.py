@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import anyio
 from pydantic_core import to_json
 
 from cortex.text import CODE, beyond_ascii, code_lines, visible
+
+from .collected import collected_lines
 
 Origin = Literal["model", "code", "workflow", "host"]
 """The caller: the model itself, code that it wrote, from inside the sandbox, or a task of a workflow."""
@@ -47,6 +49,8 @@ class Question:
     """The code that calls."""
     shown: dict[str, Any] | None = None
     """The arguments without secrets, for what is kept of the question."""
+    others: tuple[Question, ...] = ()
+    """Further calls of the tool by the same run that are asked about together with this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,8 @@ class Decision:
     """False where nobody could be asked or said anything: a no to what cannot wait; a workflow waits for an answer."""
     by: str = ""
     """Who decided, and where: `owner (terminal)`."""
+    only: frozenset[int] | None = None
+    """Of several calls, the numbers of those that are allowed, from 1; None for all of them."""
 
 
 class Owner(Protocol):
@@ -72,6 +78,11 @@ class Owner(Protocol):
 @runtime_checkable
 class PatientOwner(Owner, Protocol):
     """An owner whose questions wait side by side, and who keeps their time."""
+
+    @property
+    def most_together(self) -> int:
+        """So many calls of one tool by one run, waiting at the same time, count as one question."""
+        ...
 
     async def decide_within(self, question: Question, seconds: float, asking: anyio.Lock) -> Decision | None:
         """Ask and wait; None when the time is over. `asking` is held while a person sees the question and no other."""
@@ -118,6 +129,8 @@ class ScriptedOwner:
 def describe(question: Question) -> str:
     """The question as lines for a person. Nothing in it can control a terminal or pass for a line of ours, and omitted
     text is mentioned."""
+    if question.others:
+        return "\n".join(_together(question))
     if question.tool == COMMIT:
         return "\n".join(_commit(question))
     if question.tool == DECISION:
@@ -136,6 +149,21 @@ def describe(question: Question) -> str:
     if not question.arguments:
         lines.append("  without arguments")
     return "\n".join(lines)
+
+
+def as_one(questions: Sequence[Question]) -> Question | None:
+    """One question about several calls of a tool; None where they are too long to be shown together."""
+    first, *others = questions
+    if others and collected_lines("", [question.arguments for question in questions]) is None:
+        return None
+    return replace(first, others=tuple(others))
+
+
+def _together(question: Question) -> list[str]:
+    calls = [question.arguments, *(other.arguments for other in question.others)]
+    first, *rest = collected_lines(f"{_CALLERS[question.origin]} wants to call {question.tool}", calls) or [""]
+    purpose = _shown(" ".join(question.purpose.split()))
+    return [first, *([f"  its purpose, in its own words: {purpose}"] if purpose else []), *rest]
 
 
 def _commit(question: Question) -> list[str]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         neurons_in_order,
         rights_of,
     )
-    from .question_view import QuestionSeen, question_seen, questions_of
+    from .question_view import QuestionSeen, hash_of_all, lines_of_all, question_seen, questions_of, together_with
     from .run_view import HomeRuns, KeptRun, RunLog, RunSpan, RunsView, RunView, interleaved, logs_of, run_row, spans_of
     from .workflow_view import HomeWorkflows, WorkflowTask, WorkflowView
 else:
@@ -26,7 +26,7 @@ else:
             "audit_view": "AuditRow audit_row call_of without_finished",
             "energy_course": "EnergyView Point Spent course energy_view expected level_of",
             "neuron_view": "HomeNeurons NeuronPage NeuronSeen NeuronsView counters_of neurons_in_order rights_of",
-            "question_view": "QuestionSeen question_seen questions_of",
+            "question_view": "QuestionSeen hash_of_all lines_of_all question_seen questions_of together_with",
             "run_view": "HomeRuns KeptRun RunLog RunSpan RunView RunsView interleaved logs_of run_row spans_of",
             "workflow_view": "HomeWorkflows WorkflowTask WorkflowView",
         },

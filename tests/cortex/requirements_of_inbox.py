@@ -8,6 +8,7 @@ from tests.requirement import Requirement
 ANSWERS = "tests/cortex/inbox/test_answers.py::"
 ATTACKS = "tests/cortex/inbox/test_attacks.py::"
 OWNER = "tests/cortex/inbox/test_inbox_owner.py::"
+TOGETHER = "tests/cortex/inbox/test_together.py::"
 
 REQUIREMENTS = (
     Requirement(
@@ -56,6 +57,16 @@ REQUIREMENTS = (
         (ATTACKS,),
     ),
     Requirement(
+        "INBOX-TOGETHER",
+        "inbox",
+        "Several calls of one tool by one run that wait at the same time are one question, with what differs between marks: "
+        "all, some by number, or none; an answer is to exactly those that were shown",
+        (
+            TOGETHER,
+            "tests/cortex/chat/test_turns.py::test_several_calls_of_a_tool_are_one_question_and_numbers_allow_some",
+        ),
+    ),
+    Requirement(
         "INBOX-5",
         "inbox",
         "Questions are bounded in number, bytes and age",
@@ -71,6 +82,7 @@ SETTINGS = {
     "inbox": {
         "enabled": OWNER + "test_a_disabled_inbox_keeps_no_question",
         "unattended": OWNER + "test_without_anybody_a_program_refuses_at_once_unless_it_is_to_wait",
+        "max_together": TOGETHER + "test_calls_that_wait_together_count_as_one_question_up_to_the_setting",
         "max_open": OWNER + "test_more_questions_than_are_kept_are_asked_where_the_program_runs",
     },
 }

@@ -428,6 +428,26 @@ def test_nothing_is_written_into_an_open_question(tmp_path, terminal):
     assert "→ 3\n" in rest
 
 
+def test_several_calls_of_a_tool_are_one_question_and_numbers_allow_some(tmp_path, terminal):
+    toolbox, ordered = shop()
+    calls = [{"name": "shop_order", "arguments": {"item": item}} for item in ("tea", "milk", "salt")]
+
+    def person():
+        terminal.wait_for("or the numbers of some: 1,3-5] ")
+        terminal.type("1,3\n")
+
+    output = ForPeople(terminal.out, terminal.out)
+    with chat(tmp_path, [{"calls": calls}, {"text": "Done."}], output, toolbox=toolbox, **at(terminal)) as talk:
+        asked = threading.Thread(target=person)
+        asked.start()
+        talk.turn("order all")
+        asked.join()
+    text = terminal.wait_for("Done.\n")
+    assert "The agent wants to call shop.order, 3 times\n" in text
+    numbered = dict(line.strip().split(". item = ") for line in text.split("\n") if ". item = " in line)
+    assert {f"«{json.dumps(item)}»" for item in ordered} == {numbered["1"], numbered["3"]}
+
+
 def test_an_unanswered_question_is_withdrawn(tmp_path, terminal):
     assert "[y/N] \n(withdrawn)\n" in unanswered(tmp_path, terminal)
 

@@ -1,6 +1,7 @@
 """An agent in a process of its own that needs consent: `python -m tests.cortex.inbox.asking_agent HOME [SECONDS]`.
 
-Each line that it is given is a call of `shop.order`, as JSON; it says what became of it.
+Each line that it is given is a list of calls of `shop.order`, as JSON, made at the same time; it says what became of
+them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import anyio.to_thread
 
 from cortex import MotorCortex, Settings, Toolbox
 from cortex.settings import InboxSettings, ToolSettings
+from cortex.turn import Turn
 from sandbox.testing import ScriptedRuntime
 
 
@@ -31,8 +33,16 @@ async def main(home: Path, seconds: float) -> None:
     async with MotorCortex(settings, toolbox=toolbox, runtime=ScriptedRuntime([])) as cortex:
         print("ready", flush=True)
         while line := await anyio.to_thread.run_sync(sys.stdin.readline):
-            async with cortex.turn() as turn:
-                print(json.dumps(await turn.call("shop_order", json.loads(line))), flush=True)
+            calls = json.loads(line)
+            answers: dict[int, str] = {}
+
+            async def call(turn: Turn, number: int, arguments: dict[str, str], answers: dict[int, str]) -> None:
+                answers[number] = await turn.call("shop_order", arguments)
+
+            async with cortex.turn() as turn, anyio.create_task_group() as tasks:
+                for number, arguments in enumerate(calls):
+                    tasks.start_soon(call, turn, number, arguments, answers)
+            print(json.dumps([answers[number] for number in sorted(answers)]), flush=True)
 
 
 if __name__ == "__main__":

@@ -24,13 +24,18 @@ class AskingAgent:
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
 
-    def asks(self, item: str, **more: str) -> None:
+    def asks(self, *items: str, **more: str) -> None:
+        """One call for each item, all at the same time."""
         assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps({"item": item, **more}) + "\n")
+        self.process.stdin.write(json.dumps([{"item": item, **more} for item in items]) + "\n")
         self.process.stdin.flush()
 
     def told(self) -> str:
         """What the model is told, when the call is over."""
+        [told] = self.all_told()
+        return told
+
+    def all_told(self) -> list[str]:
         assert self.process.stdout is not None
         return json.loads(self.process.stdout.readline())
 

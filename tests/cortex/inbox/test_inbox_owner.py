@@ -57,12 +57,12 @@ def shop() -> tuple[Toolbox, list[str]]:
     return toolbox, ordered
 
 
-def cortex_of(home, owner=None, seconds=30.0, **inbox):
+def cortex_of(home, owner=None, seconds=30.0, questions=20, **inbox):
     toolbox, ordered = shop()
     settings = Settings(
         home=home,
         inbox=InboxSettings(**inbox),
-        tools=ToolSettings(owner_timeout_s=seconds, max_questions_per_turn=20),
+        tools=ToolSettings(owner_timeout_s=seconds, max_questions_per_turn=questions),
     )
     return MotorCortex(settings, toolbox=toolbox, owner=owner, runtime=ScriptedRuntime([])), ordered
 
