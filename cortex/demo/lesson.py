@@ -147,7 +147,7 @@ class Lesson:
         await self._until(lambda: bool(self._doorbell.texts), "the owner was told")
         page.row("You", f'are told, by every channel that you have: "{self._doorbell.texts[-1]}"')
         calls = self._model_calls() - calls_before
-        page.row("Counted", f"{asked} times at work, {len(told)} signals of it, {calls} calls of a model")
+        page.row("Counted", f"it worked {asked} times and emitted {len(told)} signals, with {calls} calls of a model")
 
     async def kill(self) -> None:
         page, cortex = self._page, self._cortex
@@ -188,7 +188,8 @@ class Lesson:
 
 def _told(scenario: ScenarioResult, neuron: Neuron) -> str:
     emitted = ", ".join(f"{count} {type_}" for type_, count in scenario.emitted.items()) or "nothing"
-    what = "calls" if neuron.is_function else f"signals, emitted {emitted}"
+    plural = "" if scenario.signals == 1 else "s"
+    what = f"call{plural}" if neuron.is_function else f"signal{plural}, emitted {emitted}"
     return f"{scenario.name}: {scenario.signals} {what}"
 
 

@@ -148,7 +148,9 @@ class Stage:
         self.clock.move_on(minutes)
         self.page.line()
         after = rounded_down(self.cortex.energy.level())
-        self.page.paragraph(f"({minutes:g} minutes pass on the fast clock: energy {before}, now {after})", "dim")
+        passed = "1 minute passes" if minutes == 1 else f"{minutes:g} minutes pass"
+        came_back = f": energy {before}, now {after}" if after != before else ""
+        self.page.paragraph(f"({passed} on the fast clock{came_back})", "dim")
 
     async def _play_turn(self, part: SceneTurn, conversation: Conversation) -> None:
         self.page.line()

@@ -65,6 +65,6 @@ def told_of(draft: Draft, habit_id: str) -> str:
     else:
         shape = f"a neuron with the schedule {draft.arguments['schedules'][0]}, which notifies the owner of a change"
     return (
-        f'A draft is ready: {shape}. core.consolidate({{"habit": "{habit_id}"}}) proposes it as it is, other '
-        'fields beside it take the place of its own, and with "show": true it is only shown.'
+        f'A draft is ready: {shape}. core.consolidate({{"habit": "{habit_id}"}}) proposes it as it is; a '
+        'field that you give beside it replaces that of the draft, and "show": true only shows it.'
     )

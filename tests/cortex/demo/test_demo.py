@@ -180,7 +180,7 @@ def test_the_neuron_tells_of_prices_and_no_model_is_called(told):
         assert int(after.replace(",", "")) / int(before.replace(",", "")) >= 1.01
     last = prices[-1][1].replace(",", "")
     assert f'You are told, by every channel that you have: "Bitcoin is at ${last} now"' in scene
-    assert scene.endswith(f"12 times at work, {len(prices)} signals of it, 0 calls of a model")
+    assert scene.endswith(f"it worked 12 times and emitted {len(prices)} signals, with 0 calls of a model")
 
 
 def test_a_computation_in_other_words_becomes_a_function_from_its_draft(told):
@@ -188,6 +188,12 @@ def test_a_computation_in_other_words_becomes_a_function_from_its_draft(told):
     assert "A draft is ready: a function of p, r, n." in told.scene(13)
     assert re.search(r"record equal on (\d+) of \1: 3 recorded runs", told.scene(14))
     assert "Code may call it as tools.learned.compoundInterest(p, r, n)" in told.scene(15)
+
+
+def test_one_of_something_is_said_as_one(told):
+    assert "(1 minute passes on the fast clock" in told.scene(12)
+    assert "usual arguments: 1 call " in told.scene(14)
+    assert "now 1.00)" not in told.scene(16), "energy that did not change is not told"
 
 
 def test_code_calls_the_learned_function(told):
