@@ -8,16 +8,18 @@ if TYPE_CHECKING:
     from .autonomic import Autonomic
     from .autonomic_view import LAYER_KEY, Counts, LayerState, NerveState, NerveView, Overview
     from .energy_account import EnergyAccount
-    from .nerve import identity, with_one_more
+    from .nerve import identity
     from .signal_queue import Drop
+    from .tally import with_one_more
 else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
             "autonomic": "Autonomic",
             "autonomic_view": "Counts LAYER_KEY LayerState NerveState NerveView Overview",
+            "tally": "with_one_more",
             "energy_account": "EnergyAccount",
-            "nerve": "identity with_one_more",
+            "nerve": "identity",
             "signal_queue": "Drop",
         },
     )

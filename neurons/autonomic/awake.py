@@ -9,13 +9,14 @@ from ..pipeline import Failed
 from .autonomic_store import Look, Unwritten, Written
 from .autonomic_view import NerveState, NerveView
 from .energy_account import floors
-from .nerve import Nerve, Surroundings, identity
+from .nerve import Nerve, identity
 from .signal_queue import Drop
 
 if TYPE_CHECKING:
     import anyio.abc
 
     from ..contracts import Neuron
+    from .surroundings import Surroundings
 
 
 class Awake:

@@ -7,10 +7,8 @@ this loop.
 from __future__ import annotations
 
 import logging
-import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -19,63 +17,34 @@ import anyio
 import anyio.lowlevel
 import anyio.to_thread
 
-from sandbox import ErrorType, ExecutionError, SandboxUnavailable, SignalAnswer, Tier
+from sandbox import Tier
 
-from ..contracts import NotYet, Status, cost_of, program_of
+from ..contracts import NotYet, Status, program_of
 from ..pipeline import Delivered, Failed, Going, Passed, Verdict, granted_files, noted, verdict, within_limit
 from .autonomic_store import Unwritten
 from .energy_account import affordable
+from .lent_files import committed, lent_workspace
 from .signal_queue import Drop
+from .tally import emissions, summed, with_one_more
 
 if TYPE_CHECKING:
-    from sandbox import BatchAnswer, HostTools, NetworkPolicy, Resident, ResidentHost, Workspace
+    from sandbox import BatchAnswer, Resident
 
-    from ..contracts import CostSettings, LastEmission, LentFolders, Neuron, NeuronSettings
-    from .energy_account import EnergyAccount
+    from ..contracts import LastEmission, Neuron
     from .outbox import Held
-    from .signal_queue import QueuedSignal, SignalQueue
+    from .signal_queue import QueuedSignal
+    from .surroundings import Surroundings
 
 log = logging.getLogger("motor_cortex")
 
 _FIRST_PAUSE_S = 0.5
 _LONGEST_PAUSE_S = 60.0
 _SLACK_S = 30.0
-# Limits over time count in steps of five seconds: deliveries within one step can be merged into one.
-_STEP_S = 5.0
-_MAX_STEPS = 720
 # The time of a trial is written in steps: each write is a write of the whole document.
 _AWAKE_STEP_S = 30.0
 _LONGEST_LEAP_S = 60.0
 # At most this many signals, each of the maximum size, are passed on before other tasks get a turn.
 PASSED_AT_ONCE = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What all nerves of a layer share."""
-
-    hosts: ResidentHost
-    tools: Callable[[Neuron], HostTools | None]
-    network: Callable[[Neuron], NetworkPolicy | None]
-    queue: SignalQueue
-    account: EnergyAccount
-    settings: NeuronSettings
-    now: Callable[[], float]
-    pass_on: Callable[[Nerve, QueuedSignal, str, Any], None]
-    """Called for each signal that a neuron emitted in answer to another."""
-    handled: Callable[[int], None]
-    """Called with the number of signals that were answered or failed."""
-    hold: Callable[[Nerve, QueuedSignal, str, Any], None]
-    """Called for each signal that a neuron emitted, when that does something for a person or the model. It leaves after
-    it is written."""
-    urgent: Callable[[Nerve], None]
-    """Called when something went wrong or there is a verdict: it must not wait for the next regular write."""
-    lost: Callable[[int], None]
-    """Called with the number of signals that were taken from the queue and never handled."""
-    rested: Callable[[], None]
-    """Called whenever a nerve has nothing left to do."""
-    folders: LentFolders | None = None
-    """None where no neuron can use files."""
 
 
 class Nerve:
@@ -154,22 +123,13 @@ class Nerve:
 
     async def _opened(self) -> AbstractAsyncContextManager[Resident]:
         around, neuron = self._around, self.neuron
-        network = around.network(neuron) if neuron.tier is Tier.NETWORK else None
-        program, tools = program_of(neuron, around.settings), around.tools(neuron)
+        network = around.lent.network(neuron) if neuron.tier is Tier.NETWORK else None
+        program, tools = program_of(neuron, around.settings), around.lent.tools(neuron)
         if not self._has_files:
-            return around.hosts.resident(program, tools, network=network)
-        return around.hosts.resident(program, tools, network=network, workspace=await self._workspace())
-
-    async def _workspace(self) -> Workspace:
-        folders = self._around.folders
-        found = None
-        if folders is not None:
-            with anyio.fail_after(_SLACK_S):
-                found = await anyio.to_thread.run_sync(folders.workspace, self.neuron, abandon_on_cancel=True)
-        if found is None:
-            # Without its files it would do half of what was approved, and pass its trial with that.
-            raise SandboxUnavailable("its folder cannot be lent here")
-        return found
+            return around.lent.hosts.resident(program, tools, network=network)
+        return around.lent.hosts.resident(
+            program, tools, network=network, workspace=await lent_workspace(neuron, around.lent.folders, _SLACK_S)
+        )
 
     async def _live(self, resident: Resident) -> None:
         around = self._around
@@ -211,13 +171,13 @@ class Nerve:
             with anyio.fail_after(_SLACK_S + 2 * len(batch) * self._timeout_s):
                 answer = await resident.handle([waiting.given for waiting in batch], self.state)
                 if self._has_files:
-                    answer = await self._committed(answer)
+                    answer = await committed(self.neuron, around.lent.folders, answer, self.state)
         except BaseException:
             # Not put back in the queue: some may have been handled, and must not be handled twice.
-            around.lost(len(batch))
+            around.answered.lost(len(batch))
             raise
         self._pause_s = _FIRST_PAUSE_S
-        around.handled(len(batch))
+        around.answered.handled(len(batch))
         delivered = summed(self.neuron, batch, answer, around.settings, around.now())
         self._note(delivered, answer.state)
         self.owed += delivered.energy
@@ -230,22 +190,6 @@ class Nerve:
         # Last: a failed neuron is stopped here, after what it used has been paid for.
         self.judge(delivered.at)
 
-    async def _committed(self, answer: BatchAnswer) -> BatchAnswer:
-        """Commit what a signal that succeeded would change. If that is not possible, the signal has failed: it has
-        emitted nothing, and the state is as before."""
-        answered = answer.answers[0]
-        folders = self._around.folders
-        if not answered.changes or folders is None:
-            return answer
-        if _error_of(self.neuron, answered) is not None:
-            answered.changes.rollback()
-            return answer
-        reason = await folders.commit(self.neuron, answered.changes)
-        if not reason:
-            return answer
-        failed = SignalAnswer(ok=False, error=ExecutionError(ErrorType.RUNTIME, f"Files not written: {reason}"))
-        return replace(answer, answers=(failed,), state=dict(self.state))
-
     async def _pass_on(self, batch: Sequence[QueuedSignal], answer: BatchAnswer, delivered: Delivered) -> None:
         """Pass on what it emitted, up to the limit per minute. Emitting more than that fails its trial."""
         around = self._around
@@ -254,11 +198,11 @@ class Nerve:
             around.queue.dropped[Drop.RATE] += delivered.emitted - most
         if self.neuron.emission.action != "none":
             # Without a pause since the batch was counted: the document gets all of it in one write, or nothing.
-            for waiting, type_, data in islice(_emitted(batch, answer), most):
-                around.hold(self, waiting, type_, data)
+            for waiting, type_, data in islice(emissions(batch, answer), most):
+                around.answered.hold(self, waiting, type_, data)
             return
-        for number, (waiting, type_, data) in enumerate(islice(_emitted(batch, answer), most), 1):
-            around.pass_on(self, waiting, type_, data)
+        for number, (waiting, type_, data) in enumerate(islice(emissions(batch, answer), most), 1):
+            around.answered.pass_on(self, waiting, type_, data)
             if number % PASSED_AT_ONCE == 0:
                 await anyio.lowlevel.checkpoint()
 
@@ -268,7 +212,7 @@ class Nerve:
         self.unwritten = with_one_more(self.unwritten, delivered)
         if delivered.errors or delivered.over_budget or delivered.restarts:
             self.is_urgent = True
-            self._around.urgent(self)
+            self._around.answered.urgent(self)
 
     def count_awake(self, now: float, *, all_of_it: bool = False) -> None:
         """Count the time for which it has been loaded, on trial. A part that is too short to write waits for more."""
@@ -294,7 +238,7 @@ class Nerve:
         before, self.verdict = self.verdict, verdict(self.neuron, now, self._around.settings.trial)
         if self.verdict != before:
             self.is_urgent = True
-            self._around.urgent(self)
+            self._around.answered.urgent(self)
 
     def adopt(self, neuron: Neuron) -> None:
         """Take over the document as it is now, plus what is not written yet. A failed neuron stays failed."""
@@ -334,78 +278,3 @@ def identity(neuron: Neuron) -> tuple[object, ...]:
     """What a running process was started for. When it changes, the process must be replaced."""
     started_at = neuron.trial.started_at if neuron.trial is not None else None
     return neuron.id, neuron.version, neuron.metadata.code_hash, neuron.policy, started_at, granted_files(neuron)
-
-
-def summed(
-    neuron: Neuron, batch: Sequence[QueuedSignal], answer: BatchAnswer, settings: NeuronSettings, now: float
-) -> Delivered:
-    """Sum up a batch. Emitting an undeclared signal turns the signal that it answers into an error."""
-    errors = emitted = 0
-    last_error = ""
-    for answered in answer.answers:
-        if answered.ok and not answered.emitted:
-            continue  # the common case
-        emitted += len(answered.emitted)
-        error = _error_of(neuron, answered)
-        if error is not None:
-            errors, last_error = errors + 1, error
-    energy = cost_of(answer.work, len(batch), settings.cost)
-    return Delivered(
-        at=now,
-        signals=len(batch),
-        errors=errors,
-        emitted=emitted,
-        energy=energy,
-        over_budget=over_budget(answer, energy, neuron.energy_budget, settings.cost),
-        restarts=answer.work.restarts,
-        cpu_ms=answer.work.cpu_ms,
-        last_error=last_error,
-    )
-
-
-def _emitted(batch: Sequence[QueuedSignal], answer: BatchAnswer) -> Iterator[tuple[QueuedSignal, str, Any]]:
-    for waiting, answered in zip(batch, answer.answers, strict=False):
-        for type_, data in answered.emitted:
-            yield waiting, type_, data
-
-
-def _error_of(neuron: Neuron, answered: SignalAnswer) -> str | None:
-    if not answered.ok:
-        return f"{answered.error.type}: {answered.error.message}" if answered.error is not None else "It failed"
-    for type_, _ in answered.emitted:
-        if type_ not in neuron.output_signals:
-            return f'It emitted "{type_}", which it has not declared'
-    return None
-
-
-def over_budget(answer: BatchAnswer, energy: float, budget: float, prices: CostSettings) -> int:
-    """How many signals of a batch count as over budget: each that cost more by itself, and by the total at least one
-    when that exceeds the sum of the budgets, and one more for each whole budget beyond."""
-    signals = len(answer.answers)
-    alone = sum(cost_of(one, 1, prices) > budget + 1e-12 for one in answer.answers)
-    excess = energy - signals * budget
-    together = min(signals, 1 + math.floor(excess / budget)) if excess > 1e-12 else 0
-    return max(alone, together)
-
-
-def with_one_more(before: tuple[Delivered, ...], new: Delivered) -> tuple[Delivered, ...]:
-    """Add a delivery, merging it with the last one if both are close in time: the list stays short however long it
-    waits to be written."""
-    if not before or (new.at // _STEP_S != before[-1].at // _STEP_S and len(before) < _MAX_STEPS):
-        return (*before, new)
-    return (*before[:-1], _added(before[-1], new))
-
-
-def _added(before: Delivered, new: Delivered) -> Delivered:
-    return replace(
-        new,
-        signals=before.signals + new.signals,
-        errors=before.errors + new.errors,
-        emitted=before.emitted + new.emitted,
-        energy=before.energy + new.energy,
-        over_budget=before.over_budget + new.over_budget,
-        restarts=before.restarts + new.restarts,
-        cpu_ms=before.cpu_ms + new.cpu_ms,
-        last_error=new.last_error or before.last_error,
-        awake_s=before.awake_s + new.awake_s,
-    )

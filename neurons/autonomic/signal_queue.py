@@ -37,8 +37,9 @@ class Drop(StrEnum):
     ELSEWHERE = "elsewhere"
     """The layer does not run in this process, but perhaps in another one on the same home."""
     NO_WAKE = "no_wake"
-    NO_ANSWER = "no_answer"
     """It would have started a turn of the agent, but the hourly limit was reached."""
+    NO_ANSWER = "no_answer"
+    """It would have been said in the chat, but the daily limit was reached."""
     WATCHER = "watcher"
     """A watcher was too slow for it."""
 

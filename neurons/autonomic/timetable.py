@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from ..contracts import AWAKE, DAY_S, Json, Schedule, due_between, next_due, schedule_due
+from ..contracts import AWAKE, DAY_S, HOUR_S, SCHEDULE, Json, Schedule, Signal, due_between, next_due, schedule_due
 
 if TYPE_CHECKING:
     from ..contracts import Neuron
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 # A mark further in the future than this was made by a clock that has been corrected since.
 _ODD_S = 2 * DAY_S
 _LONG_S = 3_600.0
+_SIGNAL_TTL_S = HOUR_S
+"""A neuron that rests for want of energy still gets the signal of its schedule within this time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,9 @@ class DueSchedule:
         zone = self.schedule.tz
         moment = datetime.fromtimestamp(self.at, UTC).astimezone(zone)
         return schedule_due(str(self.schedule), moment, self.missed)
+
+    def signal(self, now: float) -> Signal:
+        return Signal(SCHEDULE, "cortex", self.data(), at=now, ttl_s=_SIGNAL_TTL_S)
 
 
 @dataclass(slots=True)

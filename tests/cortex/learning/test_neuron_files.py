@@ -226,7 +226,7 @@ async def test_the_kill_switch_keeps_changes_from_being_made(life, folder, monke
 async def test_what_cannot_be_recorded_is_not_committed(life, folder, monkeypatch):
     async with life.cortex() as cortex:
         await learned(life, cortex, WRITER, folder, write=True)
-        folders = cortex.autonomic._awake._around.folders
+        folders = cortex.autonomic._awake._around.lent.folders
 
         def full(kind: str, /, **facts: Any) -> None:
             raise AuditError("the disk is full")

@@ -217,7 +217,7 @@ async def test_a_kill_switch_that_cannot_be_read_counts_as_on():
     def broken(neuron):
         raise OSError("no such switch")
 
-    autonomic._is_killed = broken
+    autonomic._standing.is_killed = broken
     async with autonomic:
         assert autonomic.overview().state == "killed"
     assert layer.residents.opened == []
@@ -240,7 +240,7 @@ async def test_the_switch_is_looked_at_as_often_as_the_settings_say():
     layer = Layer(count, kill_poll_ms=120)
     looks: list[float] = []
     async with layer.open() as autonomic:
-        autonomic.beat = lambda: looks.append(anyio.current_time())
+        autonomic._upkeep.beat = lambda: looks.append(anyio.current_time())
         await until(lambda: len(looks) == 3)
     # Two pauses lie between three looks. None is shorter than it should be, however slow the machine is.
     assert looks[2] - looks[0] >= 0.23

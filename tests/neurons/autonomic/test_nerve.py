@@ -11,7 +11,7 @@ import pytest
 
 from neurons import Status
 from neurons.autonomic.autonomic_view import NerveState
-from neurons.autonomic.nerve import over_budget, with_one_more
+from neurons.autonomic.tally import over_budget, with_one_more
 from neurons.contracts import CostSettings, cost_of
 from neurons.pipeline.trial import Delivered
 from sandbox import BatchAnswer, SignalAnswer, Work
@@ -71,12 +71,12 @@ async def test_state_is_written_as_often_as_the_settings_say(save_s, is_written)
             await until(lambda: layer.document(neuron).state)
         else:
             # A look that the layer takes by itself, as it does every second.
-            await autonomic._look()
+            await autonomic._upkeep.look()
             assert layer.document(neuron).state == {}
 
 
 async def test_an_error_is_written_at_once(monkeypatch):
-    monkeypatch.setattr("neurons.autonomic.autonomic.LOOK_S", 1000)
+    monkeypatch.setattr("neurons.autonomic.upkeep.LOOK_S", 1000)
     layer = Layer(fail, autonomic={"save_s": 1000})
     neuron = layer.trial()
     async with layer.open() as autonomic:
@@ -496,9 +496,9 @@ async def test_a_mistake_in_the_layer_ends_neither_the_layer_nor_its_host():
     layer = Layer(count, autonomic={"tick_s": 60})
     neuron = layer.trial()
     async with layer.open() as autonomic:
-        due, autonomic._heart.due = autonomic._heart.due, None
-        await until(lambda: autonomic._mistake)
-        autonomic._heart.due = due
+        due, autonomic._upkeep._heart.due = autonomic._upkeep._heart.due, None
+        await until(lambda: autonomic._upkeep._mistake)
+        autonomic._upkeep._heart.due = due
         layer.clock.forward(seconds=60)
         await until(lambda: one(autonomic, neuron).neuron.trial.counters.signals == 1)
 
@@ -556,7 +556,7 @@ async def test_tools_or_a_network_that_cannot_be_made_are_the_trouble_of_one_neu
         if neuron.id == first.id:
             raise KeyError("weather")
 
-    object.__setattr__(autonomic._awake._around, "tools", tools)
+    object.__setattr__(autonomic._awake._around.lent, "tools", tools)
     async with autonomic:
         autonomic.emit("tick")
         await until(lambda: one(autonomic, second).neuron.trial.counters.signals == 1)
