@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from .fingerprint_vocabulary import MEMBERS
-from .token_line import DATA, GLOBAL, KEY, MEMBER, NAME, NUMBER, PARAMETER, REGEX, SIGN, TEXT, WORD
+from .moved_steps import ChangedPlace, is_done_otherwise
+from .token_line import CHOICES, DATA, GLOBAL, KEY, MEMBER, NAME, NUMBER, PARAMETER, REGEX, SIGN, TEXT, WORD
 
 MAX_DIFFERENT = 24
 """Tokens that are gone or have come, in all: with more, the scripts are not written alike."""
@@ -54,19 +55,6 @@ _UNITS_TEXT = "7 12 24 30 52 60 365 1000 1024 1440 3600 10000 60000 86400 100000
 _UNITS = frozenset(_UNITS_TEXT.split())
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where two lines differ, with what is gone and what has come."""
-
-    at: int
-    gone: tuple[str, ...]
-    come: tuple[str, ...]
-
-    @property
-    def size(self) -> int:
-        return max(len(self.gone), len(self.come))
-
-
 @lru_cache(maxsize=512)
 def differ_in_one(a: str, b: str) -> bool:
     """Whether the lines differ in so little that it is meant, and in something that decides."""
@@ -80,7 +68,10 @@ def _is_meant(mine: tuple[str, ...], others: tuple[str, ...]) -> bool:
     runs = _aligned([_kind(one) for one in mine], [_kind(one) for one in others])
     if runs is None:
         return False
-    places = _without_moved(_places(mine, others, runs))
+    found = list(_places(mine, others, runs))
+    if 0 < len(found) <= MAX_PLACES and is_done_otherwise(found, mine, _callee(mine, found[0].at)):
+        return True
+    places = _without_moved(found)
     is_rewritten = any(_is_statement(one) for place in places for one in (*place.gone, *place.come))
     if len(places) <= MAX_PLACES and any(_is_exchanged(place, mine) for place in places):
         return True
@@ -139,15 +130,15 @@ def _in_order(run: _Run | None) -> Iterable[tuple[int, int, int]]:
     return reversed(found)
 
 
-def _places(a: tuple[str, ...], b: tuple[str, ...], runs: Iterable[tuple[int, int, int]]) -> Iterator[_Place]:
+def _places(a: tuple[str, ...], b: tuple[str, ...], runs: Iterable[tuple[int, int, int]]) -> Iterator[ChangedPlace]:
     x = y = 0
     for start, other, length in (*runs, (len(a), len(b), 0)):
         if start > x or other > y:
-            yield _Place(x, a[x:start], b[y:other])
+            yield ChangedPlace(x, a[x:start], b[y:other])
         x, y = start + length, other + length
 
 
-def _without_moved(places: Iterable[_Place]) -> list[_Place]:
+def _without_moved(places: Iterable[ChangedPlace]) -> list[ChangedPlace]:
     """Without what has only moved, such as `60 *` and `* 60`, and without brackets."""
     found = [place for place in places if not {*place.gone, *place.come} <= _PLAIN]
     gone = [_counted(place.gone) for place in found if not place.come]
@@ -167,15 +158,17 @@ def _is_statement(token: str) -> bool:
     return token in _STATEMENTS or (token[0] == WORD and token[1:] in _STATEMENT_WORDS)
 
 
-def _is_exchanged(place: _Place, line: Sequence[str]) -> bool:
+def _is_exchanged(place: ChangedPlace, line: Sequence[str]) -> bool:
     """Whether one thing stands in the place of another one: an operator, a member, a function."""
     gone, come = ([one for one in some if one not in _PLAIN] for some in (place.gone, place.come))
     if not gone or not come or place.size > 6 or any(_is_statement(one) for one in (*gone, *come)):
         return False
-    if {gone[0], come[0]} == {"wtrue", "wfalse"}:
+    if {gone[0], come[0]} in ({"wtrue", "wfalse"}, {"wbreak", "wcontinue"}):
         return True
     kinds = {gone[0][0], come[0][0]}
     is_single = len(gone) == len(come) == 1
+    if is_single and kinds == {KEY}:
+        return _is_given_to_a_tool(line, place.at)
     if is_single and kinds == {SIGN}:
         return _DECIDING.issuperset((gone[0][1:], come[0][1:]))
     # `sum += x` and `sum += 1`.
@@ -185,7 +178,19 @@ def _is_exchanged(place: _Place, line: Sequence[str]) -> bool:
     return not is_choice and (is_step or (is_called and not _mean_the_same(gone[0][1:], come[0][1:])))
 
 
-def _reads_other(place: _Place, mine: Sequence[str], others: Sequence[str]) -> bool:
+def _is_given_to_a_tool(line: Sequence[str], at: int) -> bool:
+    depth = 0
+    for position in range(min(at, len(line)) - 1, 0, -1):
+        if line[position] in ("o)", "o]", "o}"):
+            depth += 1
+        elif line[position] in ("o(", "o[", "o{"):
+            if depth == 0 and line[position] == "o(":
+                return "gtools" in line[max(0, position - 3) : position]
+            depth = max(0, depth - 1)
+    return False
+
+
+def _reads_other(place: ChangedPlace, mine: Sequence[str], others: Sequence[str]) -> bool:
     """Whether one wording reads a member of the data that the other one does not know, in place of something else."""
     if not place.gone or not place.come or any(_is_statement(one) and one != "o=>" for one in place.gone + place.come):
         return False
@@ -197,7 +202,7 @@ def _mean_the_same(one: str, other: str) -> bool:
     return one == other or any(one in names and other in names for names in _EQUALS)
 
 
-def _is_added(place: _Place, line: Sequence[str]) -> bool:
+def _is_added(place: ChangedPlace, line: Sequence[str]) -> bool:
     """Whether something is there in one of the lines only, and changes the value that it is done to."""
     if place.gone and place.come:
         return False
@@ -239,8 +244,9 @@ def _is_other_value(line: Sequence[str], at: int, other: str) -> bool:
             return other[0] == NUMBER and _is_other_number(line, at, other)
         case '"':
             is_state = mine[1:2] == other[1:2] == "=" and before in ("o==", "o!=", "o(") and not is_argument
+            is_choice = line[at - 2].lower() in CHOICES and before == "o:"
             # `"aeiou".includes(letter)`: a set of letters.
-            return is_state or (other[0] == TEXT and after in (".includes", ".indexOf"))
+            return is_state or is_choice or (other[0] == TEXT and after in (".includes", ".indexOf"))
         case "d":
             # A flag in what is given to a tool.
             return other[0] == DATA and before == "o(" and len(mine) == len(other) and line[at - 2 : at - 1] != ("",)

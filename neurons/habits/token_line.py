@@ -57,6 +57,12 @@ _STATES_TEXT = """
     created deleted updated locked unlocked valid invalid male female adult child metric imperial celsius fahrenheit
 """
 STATES = frozenset(_STATES_TEXT.split())
+# What such an argument is called with is a choice between ways to act, and not a value.
+_CHOICES_TEXT = """
+    action access visibility permission permissions role mode operation op method direction order sort side scope policy
+    state status
+"""
+CHOICES = frozenset(KEY + one for one in _CHOICES_TEXT.split())
 
 
 def line_of(code: str) -> str:
@@ -233,11 +239,12 @@ def _not_constant(opened: list[tuple[int, bool]]) -> list[tuple[int, bool]]:
 def _kept(tokens: list[str]) -> Iterator[str]:
     """The tokens as they are kept: texts as hashes, and members that are named in a text as parameters."""
     named = {word.lower() for one in tokens if one[0] == TEXT for word in _WORD_IN_TEXT.findall(one[:200])}
-    for piece in tokens:
+    for position, piece in enumerate(tokens):
         kind, text = piece[0], piece[1:]
+        is_choice = position > 1 and tokens[position - 2].lower() in CHOICES
         match kind:
             case '"':
-                yield TEXT + (f"={text.lower()}" if text.lower() in STATES else _hash(text))
+                yield TEXT + (f"={text.lower()[:MAX_TEXT]}" if is_choice or text.lower() in STATES else _hash(text))
             case "/":
                 yield REGEX + re.sub(r"\s", "\\\\s", text[:MAX_REGEX])
             case "." if text.lower() in named or (text.isupper() and len(text) > 1):
