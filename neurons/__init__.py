@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from sandbox import lazy_door
 
 if TYPE_CHECKING:
+    from .autonomic.activity import ActivityStep as ActivityStep, activity_of as activity_of
     from .autonomic.autonomic import Autonomic as Autonomic
     from .autonomic.autonomic_view import (
         LAYER_KEY as LAYER_KEY,
@@ -121,6 +122,7 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
+            "autonomic.activity": "ActivityStep activity_of",
             "autonomic.autonomic": "Autonomic",
             "autonomic.autonomic_view": "Counts LAYER_KEY LayerState NerveState NerveView Overview",
             "autonomic.signal_queue": "Drop",

@@ -13,7 +13,7 @@ from cortex.home import Home
 from cortex.settings import Settings
 from cortex.show import Layer, layer_lines, layer_of
 from cortex.text import code_lines, local_time, terminal_columns, visible, wrapped
-from cortex.views import counters_of, neurons_in_order
+from cortex.views import activity_parts, counters_of, neurons_in_order
 from neurons import (
     LAYER_KEY,
     ApprovalKey,
@@ -25,6 +25,7 @@ from neurons import (
     NoSuchNeuron,
     On,
     Status,
+    activity_of,
     rests_until,
     why_not_awake,
 )
@@ -138,7 +139,7 @@ class _Look:
         # Wrap only for a terminal: a file or a pipe keeps the lines of the code.
         width = terminal_columns(sys.stdout) if sys.stdout.isatty() else _NO_EDGE
         lived = [f"  {'worth' if at == 0 else '':13} {line.strip()}" for at, line in enumerate(self._lived(neuron))]
-        lines = [*owner_view(neuron, habit, self._around()), *_more_of(neuron, self._now), *lived]
+        lines = [*owner_view(neuron, habit, self._around()), *_more_of(neuron, self._now), *self._day(neuron), *lived]
         if (seen := self._seen(neuron, layer)) and not isinstance(self._switch.state(neuron.id), On):
             lines.append(f"  {'now':13} {seen}")
         if neuron.request is not None:
@@ -192,6 +193,13 @@ class _Look:
     def _told(self, text: str, style: str) -> Iterator[str]:
         for line in wrapped(text, self._width):
             yield self._paint(line, style)
+
+    def _day(self, neuron: Neuron) -> Iterator[str]:
+        parts = activity_parts(activity_of(self._storage, neuron.id), self._now)
+        if parts:
+            signals, emitted = sum(part.signals for part in parts), sum(part.emitted for part in parts)
+            errors = sum(part.errors for part in parts)
+            yield f"  {'in 24 h':13} {signals} signals, {emitted} emitted, {errors} errors"
 
     def _history(self, neuron: Neuron) -> Iterator[str]:
         if self._options.json:

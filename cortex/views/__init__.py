@@ -8,10 +8,12 @@ if TYPE_CHECKING:
     from .audit_view import AuditRow, audit_row, call_of, without_finished
     from .energy_course import EnergyView, Point, Spent, course, energy_view, expected, level_of
     from .neuron_view import (
+        ActivityPart,
         HomeNeurons,
         NeuronPage,
         NeuronSeen,
         NeuronsView,
+        activity_parts,
         counters_of,
         neurons_in_order,
         rights_of,
@@ -25,7 +27,10 @@ else:
         {
             "audit_view": "AuditRow audit_row call_of without_finished",
             "energy_course": "EnergyView Point Spent course energy_view expected level_of",
-            "neuron_view": "HomeNeurons NeuronPage NeuronSeen NeuronsView counters_of neurons_in_order rights_of",
+            "neuron_view": (
+                "ActivityPart HomeNeurons NeuronPage NeuronSeen NeuronsView activity_parts counters_of "
+                "neurons_in_order rights_of"
+            ),
             "question_view": "QuestionSeen hash_of_all lines_of_all question_seen questions_of together_with",
             "run_view": "HomeRuns KeptRun RunLog RunSpan RunView RunsView interleaved logs_of run_row spans_of",
             "workflow_view": "HomeWorkflows WorkflowTask WorkflowView",

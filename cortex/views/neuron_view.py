@@ -19,6 +19,7 @@ from neurons import (
     On,
     Progress,
     Status,
+    activity_of,
     progress,
     why_not_awake,
 )
@@ -27,12 +28,21 @@ if TYPE_CHECKING:
     from cortex.channels import OwnerChange
     from cortex.energy import Entry
     from cortex.settings import Settings
-    from neurons import Around, Counters, Fingerprint, Habit, Habits, Neuron
+    from neurons import ActivityStep, Around, Counters, Fingerprint, Habit, Habits, Neuron
 
 NEURON_ORDER = (Status.AWAITING_OWNER, Status.TRIAL, Status.ACTIVE, Status.QUARANTINE, Status.DISABLED)
 """Neurons that wait for the owner come first."""
 DAY_S = 86_400.0
 SPARK_PARTS = 48
+
+
+@dataclass(frozen=True, slots=True)
+class ActivityPart:
+    """What a neuron did in a part of a day."""
+
+    signals: int = 0
+    emitted: int = 0
+    errors: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +59,8 @@ class NeuronSeen:
     """Its own kill switch, or that of everything."""
     energy: tuple[float, ...]
     """What it spent in each of 48 parts of the last day."""
+    activity: tuple[ActivityPart, ...] = ()
+    """What it did in each of them; empty where that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +149,12 @@ class HomeNeurons:
             self._trouble(neuron, layer),
             on if isinstance(on, On) else None,
             spark(self._entries, f"neuron {neuron.id}", self._now),
+            activity_parts(activity_of(self._storage, neuron.id), self._now),
         )
+
+    def activity(self, neuron_id: str) -> tuple[ActivityStep, ...]:
+        """What the neuron did in each five minutes of the last week in which it did anything, oldest first."""
+        return activity_of(self._storage, neuron_id)
 
     def _trouble(self, neuron: Neuron, layer: Layer | None) -> str:
         if neuron.is_awake and self._key is not None and (reason := why_not_awake(neuron, self._key)):
@@ -177,6 +194,21 @@ def spark(entries: Sequence[Entry], reason: str, now: float) -> tuple[float, ...
         if entry.reason == reason and now - DAY_S < entry.at <= now:
             parts[min(SPARK_PARTS - 1, int((entry.at - now + DAY_S) / DAY_S * SPARK_PARTS))] -= entry.amount
     return tuple(max(0.0, part) for part in parts)
+
+
+def activity_parts(steps: Sequence[ActivityStep], now: float) -> tuple[ActivityPart, ...]:
+    """What was done in each part of the last day; empty without any step."""
+    if not steps:
+        return ()
+    parts = [ActivityPart() for _ in range(SPARK_PARTS)]
+    for step in steps:
+        if now - DAY_S < step.at <= now:
+            at = min(SPARK_PARTS - 1, int((step.at - now + DAY_S) / DAY_S * SPARK_PARTS))
+            part = parts[at]
+            parts[at] = ActivityPart(
+                part.signals + step.signals, part.emitted + step.emitted, part.errors + step.errors
+            )
+    return tuple(parts)
 
 
 def rights_of(neuron: Neuron) -> Mapping[str, object]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from ..contracts import Neuron, NoSuchNeuron, Status
 from ..pipeline import Delivered
+from .activity import ActivityLog
 from .autonomic_view import LAYER_KEY
 from .outbox import letters_of, with_emissions, with_told, without
 
@@ -90,6 +91,7 @@ class AutonomicStore:
         self._storage = storage
         self._skills = skills
         self._lock = lock
+        self._activity = ActivityLog(storage)
         self._report: Json | None = None
         self._leads = False
         self._stamp: object = object()
@@ -106,6 +108,8 @@ class AutonomicStore:
         left (empty if none), or None when another process leads."""
         if not self._leads:
             self._leads = self._lock is None or bool(self._tried("lead the neurons", self._lock.try_take))
+            if self._leads:
+                self._tried("read the activity of neurons", self._activity.begin, time.time())
         if not self._leads:
             return None
         document = (
@@ -145,6 +149,7 @@ class AutonomicStore:
             self._tried("write the schedules", self._storage.write_through, SCHEDULES_KEY, schedules)
         self._tell(report)
         written = {one.neuron.id: done for one in unwritten if (done := self._write(one)) is not None}
+        self._tried("write the activity of neurons", self._activity.write)
         self._hand_out([done.neuron for done in written.values() if done.left])
         awake = self._awake(again)
         # What a process left that was killed.
@@ -164,6 +169,7 @@ class AutonomicStore:
             written = [done for one in unwritten if (done := self._write(one)) is not None]
             self._hand_out([done.neuron for done in written if done.left])
             self._tell(report)
+            self._tried("write the activity of neurons", lambda: self._activity.write(now=True))
             self._tried("flush the neurons", self._pipeline.store.flush)
         if self._leads and self._lock is not None:
             self._tried("release the lock of the neurons", self._lock.release)
@@ -211,6 +217,8 @@ class AutonomicStore:
 
     def _write(self, one: Unwritten) -> Written | None:
         neuron = self._tried(f'write neuron "{one.neuron.id}"', self._count, one)
+        if neuron is not None:  # else the same comes again
+            self._tried("read the activity of neurons", self._activity.add, one.neuron.id, one.delivered)
         if neuron is None or not one.has_verdict:
             return None if neuron is None else Written(neuron, has_verdict=False, left=_left(one, neuron))
         judged = self._tried(f'change the status of neuron "{neuron.id}"', self._pipeline.judge_trial, neuron.id)

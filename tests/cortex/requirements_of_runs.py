@@ -9,6 +9,8 @@ WRITE = "tests/cortex/runs/test_writer.py::"
 REPLAY = "tests/cortex/replay/test_replay.py::"
 COMPARE = "tests/cortex/replay/test_comparing.py::"
 REPLAYED = "tests/cortex/commands/test_replay_command.py::"
+NEURONS = "tests/cortex/commands/test_neurons_command.py::"
+ACTIVITY = "tests/neurons/autonomic/test_activity.py::"
 OPEN = "tests/cortex/runs/test_open_programs.py::"
 RESERVE = "tests/cortex/energy/test_reserve.py::"
 COURSE = "tests/cortex/views/test_energy_view.py::"
@@ -251,6 +253,22 @@ REQUIREMENTS = (
             OPEN + "test_a_damaged_or_too_large_file_is_left_out_and_costs_no_other",
             OPEN + "test_what_long_gone_programs_left_is_deleted_by_the_next_one",
             OPEN + "test_a_folder_that_cannot_be_written_to_stops_no_program",
+        ),
+    ),
+    Requirement(
+        "RUNS-20",
+        "016",
+        "What each neuron did in each five minutes of a week is kept: at most 64 KiB a neuron, written now and then",
+        (
+            ACTIVITY + "test_what_was_done_is_counted_in_steps_of_five_minutes",
+            ACTIVITY + "test_it_is_written_once_a_minute_and_goes_on_where_another_process_left_it",
+            ACTIVITY + "test_a_week_is_kept_and_fits_into_64_kib",
+            ACTIVITY + "test_a_clock_that_was_wrong_costs_no_more_than_what_it_counted",
+            ACTIVITY + "test_what_is_older_than_a_week_is_deleted_by_the_next_process_that_leads",
+            ACTIVITY + "test_a_damaged_document_is_no_activity",
+            ACTIVITY + "test_the_layer_counts_what_its_neurons_did_and_writes_it_at_its_end",
+            ACTIVITY + "test_a_disk_that_refuses_costs_the_activity_and_nothing_else",
+            NEURONS + "test_what_a_neuron_did_in_a_day_is_shown_and_kept_for_plots",
         ),
     ),
 )

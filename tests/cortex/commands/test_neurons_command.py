@@ -24,6 +24,7 @@ from cortex.commands import run_command
 from cortex.commands.skill_folder import skill_name
 from cortex.home.home import Home
 from cortex.settings.settings import Settings
+from cortex.views import HomeNeurons
 from neurons import (
     LAYER_KEY,
     ApprovalKey,
@@ -35,6 +36,7 @@ from neurons import (
     Status,
     why_not_awake,
 )
+from neurons.autonomic import ActivityLog
 from neurons.contracts.emission import LastEmission
 from neurons.pipeline.trial import Delivered
 from sandbox import FileLock
@@ -134,6 +136,19 @@ def test_the_list_says_what_each_one_does_and_what_has_to_be_decided_first(shell
     assert "\x1b" not in said.out
     assert (said.code, said.err) == (0, "")
     assert shell("list") == said
+
+
+def test_what_a_neuron_did_in_a_day_is_shown_and_kept_for_plots(shell):
+    trial, now = shell.agent.in_trial(), time.time()
+    log = ActivityLog(shell.agent.storage)
+    log.add(trial.id, [Delivered(at=now - age, signals=3, emitted=2, errors=1) for age in (2 * 86_400, 7_200, 60)])
+    log.write(now=True)
+    assert "  in 24 h       6 signals, 4 emitted, 2 errors" in shell("show", trial.id).out.splitlines()
+    with HomeNeurons.opened(Settings(home=shell.home), now) as neurons:
+        [seen] = neurons.all().neurons
+        assert [part.signals for part in seen.activity if part.signals] == [3, 3]
+        assert (len(seen.activity), seen.activity[-1].emitted, seen.activity[43].errors) == (48, 2, 1)
+        assert [step.signals for step in neurons.activity(trial.id)] == [3, 3, 3]
 
 
 def test_the_progress_of_a_trial_is_shown(shell):
