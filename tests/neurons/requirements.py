@@ -510,6 +510,8 @@ REQUIREMENTS = (
         "The shape and the globals, tools and hosts used do count",
         (
             "tests/neurons/habits/test_fingerprint.py::test_what_counts_makes_another_shape",
+            "tests/neurons/habits/test_moved_steps.py::test_a_step_that_is_done_elsewhere_or_otherwise_makes_another_script",
+            "tests/neurons/habits/test_moved_steps.py::test_another_value_or_way_to_write_makes_no_other_script",
             "tests/neurons/habits/test_fingerprint.py::test_globals_tools_and_hosts_are_listed",
             "tests/neurons/habits/test_fingerprint.py::test_the_host_of_an_address_is_what_is_known_of_it",
             "tests/neurons/habits/test_similarity.py::test_scripts_that_use_other_tools_or_hosts_are_never_the_same",
