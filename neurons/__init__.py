@@ -108,6 +108,7 @@ if TYPE_CHECKING:
     from .quarantine.nightly import Nightly as Nightly
     from .quarantine.quarantine import rehearse as rehearse
     from .quarantine.queue import Candidates as Candidates
+    from .quarantine.workplace import Workplace as Workplace
     from .storage.memory_storage import MemoryStorage as MemoryStorage
     from .storage.storage import Damage as Damage, DeferredStorage as DeferredStorage
     from .switch.kill_switch import (
@@ -164,6 +165,7 @@ else:
             "quarantine.nightly": "Nightly",
             "quarantine.quarantine": "rehearse",
             "quarantine.queue": "Candidates",
+            "quarantine.workplace": "Workplace",
             "storage.memory_storage": "MemoryStorage",
             "storage.storage": "Damage DeferredStorage",
             "switch.kill_switch": "KillSwitch Killed Off On SwitchError",

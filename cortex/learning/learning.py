@@ -35,6 +35,7 @@ from neurons import (
     Pipeline,
     Recordings,
     Refused,
+    Workplace,
     network_for,
     unreachable_host,
 )
@@ -203,35 +204,28 @@ class Learning:
         lent: Lent = lambda _: None,
     ) -> Candidates:
         return Candidates(
-            self.pipeline,
-            hosts,
-            self._settings.neurons,
-            habits=self.habits,
-            recordings=self.recordings,
+            self._workplace(hosts, is_killed, lent),
             lock=self._quarantine_lease,
             guard=guard,
             read=self.reader.read,
-            literals=self.literals,
             on_asked=notices.news,
-            tools=lent,
-            network=self._network_of,
-            is_killed=is_killed,
-            now=self._now,
         )
 
     def _nightly(self, around: Surroundings, lent: Lent) -> Nightly:
-        return Nightly(
-            self.pipeline,
-            around.hosts,
-            self._settings.neurons,
+        workplace = self._workplace(around.hosts, around.is_killed, lent)
+        return Nightly(workplace, storage=self.storage, lock=self._nightly_lease)
+
+    def _workplace(self, hosts: ResidentHost, is_killed: IsKilled, lent: Lent) -> Workplace:
+        return Workplace(
+            pipeline=self.pipeline,
+            hosts=hosts,
+            settings=self._settings.neurons,
             habits=self.habits,
             recordings=self.recordings,
             literals=self.literals,
-            storage=self.storage,
-            lock=self._nightly_lease,
             tools=lent,
             network=self._network_of,
-            is_killed=around.is_killed,
+            is_killed=is_killed,
             now=self._now,
         )
 

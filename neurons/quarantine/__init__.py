@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from .nightly import Nightly
     from .quarantine import rehearse
     from .queue import Candidates
+    from .workplace import Workplace
 else:
     __all__, __getattr__ = lazy_door(
         __name__,
@@ -15,5 +16,6 @@ else:
             "nightly": "Nightly",
             "quarantine": "rehearse",
             "queue": "Candidates",
+            "workplace": "Workplace",
         },
     )

@@ -10,6 +10,7 @@ import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -20,6 +21,7 @@ from ..contracts import Difference, Equality
 from ..habits import LiteralReader, with_holes
 from ..pipeline import canonical
 from .arguments import Assignment, assignments, varying_in
+from .mutations import in_turn
 from .players import Player, candidate_player, script_player
 from .validation import plain
 from .verdicts import Gave, apart, carried, difference, difference_of_calls, promises_nothing
@@ -178,7 +180,7 @@ class _Comparison:
         most = min(most, self._left)
         broken = 0
         recorded, *changed = sources
-        for world in [*recorded, *_in_turn(changed, most + _MAX_BROKEN)]:
+        for world in [*recorded, *islice(in_turn(changed), most + _MAX_BROKEN)]:
             if most <= 0 or self._is_killed() or broken > max(_MAX_BROKEN, most):
                 break
             is_compared = await self._compare_one(group, pair, holes, world)
@@ -283,18 +285,6 @@ def _by_holes(chosen: Sequence[tuple[World, Assignment]]) -> list[tuple[Assignme
         key = frozenset((place.start, place.end, name) for place, name in assignment.holes.items())
         found.setdefault(key, (assignment, []))[1].append(world)
     return [*found.values()]
-
-
-def _in_turn(sources: list[Any], most: int) -> Any:
-    while sources and most > 0:
-        left = []
-        for source in sources:
-            made = next(source, None)
-            if made is not None:
-                most -= 1
-                yield made
-                left.append(source)
-        sources = left
 
 
 def _constants(all_places: Sequence[Sequence[Place]]) -> list[Any]:

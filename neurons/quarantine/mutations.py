@@ -11,9 +11,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import Any
+from itertools import islice
+from typing import Any, TypeVar
 
 Path = tuple[str | int, ...]
+T = TypeVar("T")
 
 _MAX_GROUPS = 24
 _MAX_PATHS = 4_000
@@ -42,16 +44,15 @@ def mutations(value: Any, constants: Sequence[Any] = (), *, may_lack: bool = Fal
     fields = [path for path in groups if len(path) > 1 or not isinstance(value, list)]
     sources = [_of_group(value, groups, group, constants) for group in [*groups][:_MAX_GROUPS]]
     sources += [_of_field(value, groups[path], may_lack) for path in fields[:_MAX_GROUPS] if path]
-    yield from _in_turn(sources)
+    yield from in_turn(sources)
 
 
-def _in_turn(sources: list[Iterator[Mutation]]) -> Iterator[Mutation]:
+def in_turn(sources: Sequence[Iterator[T]]) -> Iterator[T]:
     """One of each in turn, so that a limit leaves something of all."""
     while sources:
         left = []
         for source in sources:
-            made = next(source, None)
-            if made is not None:
+            for made in islice(source, 1):
                 yield made
                 left.append(source)
         sources = left
@@ -78,7 +79,7 @@ def _of_group(value: Any, groups: dict[Path, list[Path]], group: Path, constants
     yield from _rotated(value, paths)
     chosen = dict.fromkeys([paths[0], paths[-1], paths[len(paths) // 2]])
     sources = [_of_part(value, path, _siblings(value, paths, path), constants) for path in chosen]
-    yield from _in_turn(sources)
+    yield from in_turn(sources)
 
 
 def _of_part(value: Any, path: Path, siblings: list[Any], constants: Sequence[Any]) -> Iterator[Mutation]:

@@ -7,8 +7,6 @@ the owner approved it must still be. It takes processor time, and no energy: not
 from __future__ import annotations
 
 import logging
-import time
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,15 +16,11 @@ import anyio.to_thread
 from sandbox import SandboxUnavailable
 
 from ..contracts import HOUR_S, Json
-from .equality import compare
 from .equality_report import schemas_of
+from .workplace import Workplace, keep_at
 
 if TYPE_CHECKING:
-    from sandbox import HostTools, NetworkPolicy, ResidentHost
-
-    from ..contracts import Lease, Neuron, NeuronSettings, Recording, Report, Storage
-    from ..habits import Habits, LiteralReader, Recordings
-    from ..pipeline import Pipeline
+    from ..contracts import Lease, Neuron, Recording, Report, Storage
 
 log = logging.getLogger("motor_cortex")
 
@@ -41,47 +35,24 @@ class Nightly:
 
     def __init__(
         self,
-        pipeline: Pipeline,
-        hosts: ResidentHost,
-        settings: NeuronSettings,
+        workplace: Workplace,
         *,
-        habits: Habits,
-        recordings: Recordings,
-        literals: LiteralReader,
         storage: Storage,
         lock: Lease,
-        tools: Callable[[Neuron], HostTools | None] = lambda _: None,
-        network: Callable[[Neuron], NetworkPolicy | None] = lambda _: None,
-        is_killed: Callable[[str | None], bool] = lambda _: False,
-        now: Callable[[], float] = time.time,
     ) -> None:
-        self._pipeline = pipeline
-        self._hosts = hosts
-        self._settings = settings
-        self._habits = habits
-        self._recordings = recordings
-        self._literals = literals
+        self._at = workplace
         self._storage = storage
         self._lock = lock
-        self._tools = tools
-        self._network = network
-        self._is_killed = is_killed
-        self._now = now
+        self._pipeline = workplace.pipeline
+        self._settings = workplace.settings
+        self._is_killed = workplace.is_killed
+        self._now = workplace.now
 
     async def run(self) -> None:
         """Compare whenever it is time, until cancelled. No error ends it."""
-        if not self._settings.nightly.enabled:
-            return
-        complaint = ""
-        while True:
-            try:
-                await self.compare_if_due()
-                complaint = ""
-            except Exception as error:  # noqa: BLE001 - no error may end the agent; it is tried again
-                if str(error) != complaint:
-                    complaint = str(error)
-                    log.warning("Cannot compare neurons with new recordings: %s", error)
-            await anyio.sleep(LOOK_S)
+        if self._settings.nightly.enabled:
+            pause = partial(anyio.sleep, LOOK_S)
+            await keep_at(self.compare_if_due, pause, "Cannot compare neurons with new recordings")
 
     async def compare_if_due(self) -> list[Neuron]:
         """Compare all that is awake if that was not done for long enough; return those that it stopped."""
@@ -123,23 +94,14 @@ class Nightly:
         report = neuron.report
         if report is None:
             return None
-        tools = self._tools(neuron)
+        tools = self._at.tools(neuron)
         if reason := _why_tools(report, schemas_of(tools, neuron.tools)):
             return reason
         recordings = await anyio.to_thread.run_sync(self._new, neuron, report)
         if not recordings:
             return None
-        found = await compare(
-            neuron,
-            self._hosts,
-            self._settings,
-            recordings=recordings,
-            reader=self._literals,
-            tools=tools,
-            network=self._network(neuron),
-            is_killed=lambda: self._is_killed(neuron.id),
-        )
-        difference = found.first_difference
+        found = await self._at.compared(neuron, recordings, tools, self._at.network(neuron))
+        difference = found.first_difference if found is not None else None
         if difference is None or self._is_killed(neuron.id):
             return None
         return f"it no longer does what the agent's own script does: {difference.line}"
@@ -149,10 +111,8 @@ class Nightly:
         equality = report.equality
         if equality is None or equality.is_different or not equality.compared:
             return []
-        habit = self._habits.get(neuron.metadata.habit or "")
         after = max(report.at, self._compared_at(neuron.id))
-        most = self._settings.quarantine.equal_runs
-        return [] if habit is None else self._recordings.of(habit.code_hashes, most, after=after)
+        return self._at.recorded(neuron, self._settings.quarantine.equal_runs, after=after)
 
     def _awake(self) -> list[Neuron]:
         return [*self._pipeline.awake(), *self._pipeline.functions()]

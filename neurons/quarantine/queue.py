@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -14,17 +13,16 @@ import anyio.to_thread
 from sandbox import SandboxError
 
 from ..contracts import Status
-from .equality import compare
 from .equality_report import schemas_of, with_equality
 from .quarantine import rehearse
 from .reports import report_of
+from .workplace import Workplace, keep_at
 
 if TYPE_CHECKING:
-    from sandbox import Guard, HostTools, NetworkPolicy, ResidentHost
+    from sandbox import Guard, HostTools, NetworkPolicy
 
-    from ..contracts import Lease, Neuron, NeuronSettings, Recording, Report
-    from ..habits import Fingerprint, Habits, LiteralReader, Recordings
-    from ..pipeline import Pipeline
+    from ..contracts import Lease, Neuron, Report
+    from ..habits import Fingerprint
 
 log = logging.getLogger("motor_cortex")
 
@@ -36,42 +34,26 @@ EXPIRE_S = 60.0
 
 class Candidates:
     """The queue of neurons in quarantine. One process of a home works on it at a time; if that is killed, the next one
-    takes over. `tools` and `network` are those that a neuron will have: they only say what is allowed, and are never
-    called. `literals` finds the arguments of functions in the scripts of their habits: without it nothing is compared
-    with those. `on_asked` is called when there is a new question to the owner, and must return at once."""
+    takes over. `on_asked` is called when there is a new question to the owner, and must return at once."""
 
     def __init__(
         self,
-        pipeline: Pipeline,
-        hosts: ResidentHost,
-        settings: NeuronSettings,
+        workplace: Workplace,
         *,
-        habits: Habits,
-        recordings: Recordings,
         lock: Lease,
         guard: Guard | None = None,
         read: Callable[[str], Awaitable[Fingerprint | None]] | None = None,
         on_asked: Callable[[], None] = lambda: None,
-        literals: LiteralReader | None = None,
-        tools: Callable[[Neuron], HostTools | None] = lambda _: None,
-        network: Callable[[Neuron], NetworkPolicy | None] = lambda _: None,
-        is_killed: Callable[[str | None], bool] = lambda _: False,
-        now: Callable[[], float] = time.time,
     ) -> None:
-        self._pipeline = pipeline
-        self._hosts = hosts
-        self._settings = settings
-        self._habits = habits
-        self._recordings = recordings
+        self._at = workplace
         self._lock = lock
         self._guard = guard
         self._read = read
         self._on_asked = on_asked
-        self._literals = literals
-        self._tools = tools
-        self._network = network
-        self._is_killed = is_killed
-        self._now = now
+        self._pipeline = workplace.pipeline
+        self._settings = workplace.settings
+        self._is_killed = workplace.is_killed
+        self._now = workplace.now
         self._more = anyio.Event()
         self._seen: object = None
         self._expire_at = 0.0
@@ -82,18 +64,12 @@ class Candidates:
 
     async def run(self) -> None:
         """Work on the queue until cancelled. No error ends it, neither a full disk nor a faulty candidate."""
-        complaint = ""
-        while True:
-            try:
-                await self._look()
-                complaint = ""
-            except Exception as error:  # noqa: BLE001 - no error may end the agent; it is tried again
-                if str(error) != complaint:
-                    complaint = str(error)
-                    log.warning("Cannot try what is in quarantine: %s", error)
-            with anyio.move_on_after(LOOK_S):
-                await self._more.wait()
-            self._more = anyio.Event()
+        await keep_at(self._look, self._pause, "Cannot try what is in quarantine")
+
+    async def _pause(self) -> None:
+        with anyio.move_on_after(LOOK_S):
+            await self._more.wait()
+        self._more = anyio.Event()
 
     async def try_all(self) -> list[Neuron]:
         """Try all neurons in quarantine, and return them as they are now. One that cannot be tried does not stop the
@@ -130,16 +106,17 @@ class Candidates:
         self._seen = stamp if is_done else None
 
     async def _try(self, neuron: Neuron) -> Neuron:
-        recordings = await anyio.to_thread.run_sync(self._given_before, neuron)
+        most = self._settings.quarantine.max_recorded
+        recordings = await anyio.to_thread.run_sync(self._at.recorded, neuron, most)
         try:
-            tools, network = self._tools(neuron), self._network(neuron)
+            tools, network = self._at.tools(neuron), self._at.network(neuron)
         except ValueError as error:
             # A proposal cannot contain this, but a document edited by hand can.
             report = report_of(neuron, self._now(), problems=[f"its hosts or tools cannot be used: {error}"])
         else:
             report = await rehearse(
                 neuron,
-                self._hosts,
+                self._at.hosts,
                 self._settings,
                 recordings=recordings,
                 guard=self._guard,
@@ -163,25 +140,15 @@ class Candidates:
         self, neuron: Neuron, report: Report, tools: HostTools | None, network: NetworkPolicy | None
     ) -> Report:
         """The report with what became of comparing the candidate with the scripts of its habit."""
-        habit = (
-            await anyio.to_thread.run_sync(self._habits.get, neuron.metadata.habit) if neuron.metadata.habit else None
-        )
-        if habit is None or self._literals is None:
+        habit = neuron.metadata.habit
+        if not habit or await anyio.to_thread.run_sync(self._at.habits.get, habit) is None:
             return report
-        wanted = partial(self._recordings.of, habit.code_hashes, self._settings.quarantine.equal_runs)
-        equality = await compare(
-            neuron,
-            self._hosts,
-            self._settings,
-            recordings=await anyio.to_thread.run_sync(wanted),
-            reader=self._literals,
-            tools=tools,
-            network=network,
-            # The owner's own code may be meant to do something else.
-            is_named=neuron.metadata.is_habit_named and neuron.metadata.author == "agent",
-            is_killed=lambda: self._is_killed(neuron.id),
-        )
-        return with_equality(report, equality)
+        most = self._settings.quarantine.equal_runs
+        recordings = await anyio.to_thread.run_sync(self._at.recorded, neuron, most)
+        # The owner's own code may be meant to do something else.
+        is_named = neuron.metadata.is_habit_named and neuron.metadata.author == "agent"
+        equality = await self._at.compared(neuron, recordings, tools, network, is_named=is_named)
+        return report if equality is None else with_equality(report, equality)
 
     async def _found(self, neuron: Neuron) -> Fingerprint | None:
         """The fingerprint, which recognises the code if it is rejected and proposed again. None when it cannot be
@@ -190,8 +157,3 @@ class Candidates:
             return await self._read(neuron.code) if self._read is not None else None
         except SandboxError:
             return None
-
-    def _given_before(self, neuron: Neuron) -> list[Recording]:
-        habit = self._habits.get(neuron.metadata.habit) if neuron.metadata.habit else None
-        hashes = habit.code_hashes if habit is not None else ()
-        return self._recordings.of(hashes, self._settings.quarantine.max_recorded)

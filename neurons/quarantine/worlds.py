@@ -15,7 +15,7 @@ from sandbox import HostRule, NetworkPolicy, Replay, ReplayedRun, ToolDeclaratio
 
 from ..contracts import DAY_S, ToolExchange
 from ..pipeline import canonical
-from .mutations import Mutation, mutations
+from .mutations import Mutation, in_turn, mutations
 from .rehearsed import Missed
 
 if TYPE_CHECKING:
@@ -169,14 +169,7 @@ def changed_worlds(world: World, constants: Sequence[Any], *, may_lack: bool = F
         _with_failures(world),
         _with_time(world),
     ]
-    while sources:
-        left = []
-        for source in sources:
-            made = next(source, None)
-            if made is not None:
-                yield made
-                left.append(source)
-        sources = left
+    yield from in_turn(sources)
 
 
 def _with_arguments(world: World, change: Change) -> Iterator[World]:

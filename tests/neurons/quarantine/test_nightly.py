@@ -19,9 +19,10 @@ from neurons import (
     Recording,
     Recordings,
     Status,
+    Workplace,
 )
 from neurons.habits.fingerprint import fingerprint
-from neurons.quarantine import nightly as module
+from neurons.quarantine import nightly as module, workplace as comparing
 from neurons.quarantine.equality_report import schemas_of
 from sandbox import DenoRuntime, SandboxUnavailable
 from sandbox.testing import FunctionTools
@@ -65,7 +66,7 @@ class Home:
         self.finds: Equality = Equality(compared=1, equal=1)
         self.compared: list[list[Recording]] = []
         if monkeypatch is not None:
-            monkeypatch.setattr(module, "compare", self._compare)
+            monkeypatch.setattr(comparing, "compare", self._compare)
 
     async def _read(self, code: str):
         return fingerprint(code)
@@ -88,17 +89,25 @@ class Home:
 
     def nightly(self, hosts: Any = None, literals: Any = None) -> Nightly:
         return Nightly(
-            self.governed,
-            hosts,
-            self.governed.settings,
-            habits=self.habits,
-            recordings=self.recordings,
-            literals=literals,
+            self.workplace(
+                hosts,
+                literals=literals or object(),
+                tools=lambda _: self.tools,
+                is_killed=lambda neuron: neuron in self.killed,
+            ),
             storage=self.governed.storage,
             lock=self.lease,
-            tools=lambda _: self.tools,
-            is_killed=lambda neuron: neuron in self.killed,
+        )
+
+    def workplace(self, hosts: Any, **others: Any) -> Workplace:
+        return Workplace(
+            pipeline=self.governed,
+            hosts=hosts,
+            settings=self.governed.settings,
+            habits=self.habits,
+            recordings=self.recordings,
             now=self.clock,
+            **others,
         )
 
     async def in_trial(self, equality: Equality | None = None, **changes: Any) -> Neuron:
@@ -180,7 +189,7 @@ async def test_a_comparison_that_breaks_leaves_the_others_to_be_compared(monkeyp
             raise OverflowError("int too large to convert to float")
         return Equality(compared=1, first_difference=FOUND)
 
-    monkeypatch.setattr(module, "compare", compare)
+    monkeypatch.setattr(comparing, "compare", compare)
     assert [one.id for one in await home.next_day(nightly)] == [second.id]
     assert home.status(first).status is Status.TRIAL
 
@@ -197,7 +206,7 @@ async def test_a_comparison_that_fails_is_tried_again_an_hour_later_and_not_each
         tried.append(home.clock())
         raise error
 
-    monkeypatch.setattr(module, "compare", compare)
+    monkeypatch.setattr(comparing, "compare", compare)
     home.clock.forward(hours=25)
     for _ in range(3 * 60):
         with suppress(SandboxUnavailable):
@@ -254,16 +263,7 @@ async def test_from_the_habit_to_the_owner(anyio_backend):
     home = Home()
     habit = await home.habit()
     async with DenoRuntime(small(pool_size=2)) as runtime, LiteralReader() as literals:
-        candidates = Candidates(
-            home.governed,
-            runtime,
-            home.governed.settings,
-            habits=home.habits,
-            recordings=home.recordings,
-            lock=Lease(),
-            literals=literals,
-            now=home.clock,
-        )
+        candidates = Candidates(home.workplace(runtime, literals=literals), lock=Lease())
 
         async def tried(name: str, code: str, *, is_named: bool) -> Neuron:
             home.governed.propose(
