@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
+from threading import Lock
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
+import anyio
+
+from cortex.replay import ReplayRefused, replayable_of, replayed
 from cortex.runs import AmbiguousRun, ForgottenRun, RunFilter
 from cortex.views import HomeRuns, KeptRun
+from neurons import KillSwitch
+from sandbox import Running, SandboxError
 
 from .app import Answer, NotFound, See, ShownPage, TextFile, Visit
 from .code_lines import code_as_lines
+from .decisions import refused
 from .parts import number, part
 from .waterfall import FEW_ROWS, waterfall
 
@@ -25,6 +33,7 @@ MAX_PAGES = 8
 """The reader goes through 8 MiB at a time: so many times for one page of a filter that fits little."""
 OTHERS = 6
 ALL_ROWS = 1_000
+_REPLAYING = Lock()
 
 
 def runs_page(visit: Visit) -> Answer:
@@ -98,6 +107,30 @@ def run_page(visit: Visit) -> Answer:
         "others": others,
     }
     return ShownPage("run.html", facts)
+
+
+def replay(visit: Visit) -> Answer:
+    """Run the code again on what is on record: no network, no tools, no energy. One at a time."""
+    place = f"/runs/{quote(visit.path['run'][:MAX_WORD], safe='')}"
+    settings = visit.desk.settings
+    switch = KillSwitch(settings.home / "state")
+    if (killed := switch.refusal()) is not None:
+        return refused(f"Nothing runs: {killed}.", place)
+    if not _REPLAYING.acquire(blocking=False):
+        return refused("Another replay runs already: wait until it has ended.", place)
+    try:
+        with HomeRuns.opened(settings) as runs:
+            view = runs.find(visit.path["run"][:MAX_WORD])
+            if view is None:
+                raise NotFound("Nothing is kept of this run.")
+            kept = replayable_of(runs, view)
+        running = Running(switch.running, switch.refusal, required=False)
+        result = anyio.run(partial(replayed, kept, settings, running=running))
+    except (ReplayRefused, AmbiguousRun, SandboxError) as error:
+        return refused(f"It cannot be replayed: {error}.", place)
+    finally:
+        _REPLAYING.release()
+    return ShownPage("replay.html", {"result": result, "row": view.row, "place": place})
 
 
 def _others(runs: HomeRuns, row: KeptRun) -> list[KeptRun]:

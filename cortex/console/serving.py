@@ -66,6 +66,7 @@ ACTIONS = {
     "/confirm/{decision}": decisions.confirm,
     "/inbox/{question}/no": inbox_page.say_no,
     "/inbox/{question}/yes": inbox_page.say_yes,
+    "/runs/{run}/replay": run_pages.replay,
     "/neurons/{neuron}/kill": decisions.kill_neuron,
     "/neurons/{neuron}/revive": decisions.revive,
     "/neurons/{neuron}/approve": decisions.approve,

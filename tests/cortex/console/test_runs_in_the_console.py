@@ -9,15 +9,18 @@ import anyio
 import pytest
 
 from cortex import MotorCortex, Toolbox
+from cortex.audit import Audit
 from cortex.console.code_lines import HIGHLIGHT_S, code_as_lines
+from cortex.console.run_pages import _REPLAYING
 from cortex.console.waterfall import WIDTH, waterfall
 from cortex.runs import RunFiles, run_id
 from cortex.settings import Settings
-from cortex.settings.sections import RunsSettings
+from cortex.settings.sections import AuditSettings, RunsSettings
 from cortex.views import RunLog, RunSpan
+from neurons import KillSwitch
 from tests.cortex.runs.support import details, line_of
 
-from .served import served
+from .served import audit_facts, served
 
 pytestmark = pytest.mark.deno
 
@@ -119,6 +122,44 @@ def test_the_line_that_failed_is_marked(owner, ids):
     assert marked[0] == "3"
     assert "toFixed" in marked[1]
     assert 'href="#L3"' in page
+
+
+def test_a_replay_gives_the_same_on_what_is_on_record_and_spends_nothing(owner, ids, home):
+    before = audit_facts(home)
+    for name, found in zip(ids, ("&#34;pears&#34;:5", "toFixed"), strict=True):
+        assert f'action="/runs/{name}/replay"' in owner.get(f"/runs/{name}").text
+        page = owner.post(f"/runs/{name}/replay")
+        assert page.status == 200, page.text
+        assert "The same came of it" in page.text
+        assert found in page.text
+    assert audit_facts(home) == before
+    assert owner.post("/runs/nothing-1/replay").status == 404
+    switch = KillSwitch(home / "state")
+    switch.turn_on("a test", "owner")
+    try:
+        assert owner.post(f"/runs/{ids[0]}/replay").status == 409
+    finally:
+        switch.turn_off("it is over", "owner")
+
+
+def test_a_replay_that_differs_shows_what(tmp_path):
+    audit = Audit(tmp_path / "home" / "audit", AuditSettings())
+    own = audit.keep_code("return 1 + 1")
+    audit.close()
+    kept = RunFiles(tmp_path / "home" / "runs", RunsSettings())
+    kept.append(line_of(details(1, code_hash=own, reply="3", seed=1), 7))
+    kept.close()
+    with served(tmp_path / "home") as found:
+        page = found.log_in().post(f"/runs/{details(1).id}/replay").text
+    assert "Something else came of it" in page
+    assert 'class="plus"' in page
+
+
+def test_one_replay_runs_at_a_time(owner, ids):
+    with _REPLAYING:
+        reply = owner.post(f"/runs/{ids[0]}/replay")
+    assert reply.status == 409
+    assert "Another replay" in reply.text
 
 
 def test_a_run_that_is_not_kept_is_told_or_shown_as_its_record(owner, ids):
