@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 
 from jinja2 import Environment
 
+from cortex.audit import Audit
+from cortex.views import AuditIndex
+
 from .codes import Codes
 from .door import CHECKS, HEADERS, Check, ConsolePlace
 from .sessions import OwnerSession, OwnerSessions, is_csrf
@@ -44,6 +47,11 @@ class Desk:
     def __post_init__(self) -> None:
         self.sessions = OwnerSessions(self.now)
         self.codes = Codes(self.sessions, self.now)
+
+    @cached_property
+    def index(self) -> AuditIndex:
+        home = self.settings.home
+        return AuditIndex(home / "cache", lambda: Audit(home / "audit", self.settings.audit))
 
     @cached_property
     def templates(self) -> Environment:

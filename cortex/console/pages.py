@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from cortex.views import (
     energy_view,
     level_of,
     questions_of,
+    searched_text,
     without_finished,
 )
 from neurons import KillSwitch, NeuronError, NoSuchNeuron, On
@@ -28,12 +29,17 @@ from .parts import number, part
 from .plots import energy_plot, sparkline
 
 if TYPE_CHECKING:
+    from cortex.audit import Record
+
     from .desk import Desk
 
 ROWS = 50
 LAST_RUNS = 12
 MAX_LOOKED_AT = 20_000
 """Records that a search reads at most; without an index a longer search would keep the owner waiting."""
+CATCH_UP_S = 0.5
+CANDIDATES = 2_000
+"""A text that so many records may have is found by reading them."""
 DAY_S, QUARTER_S = 86_400.0, 900.0
 
 
@@ -138,11 +144,11 @@ def audit_page(visit: Visit) -> Answer:
     before = number(query.get("before"))
     with audit_of(visit.desk) as audit:
         rows, looked, last = [], 0, None
-        for record in islice(audit.before(before), MAX_LOOKED_AT):
+        for record in islice(_to_look_at(visit.desk, audit, wanted, before), MAX_LOOKED_AT):
             looked, last = looked + 1, record.seq
             if kind and record.kind != kind:
                 continue
-            if wanted and wanted.lower() not in f"{record.facts} {record.hash}".lower():
+            if wanted and wanted.casefold() not in searched_text(record):
                 continue
             rows.append(audit_row(record))
             if len(rows) >= ROWS:
@@ -159,6 +165,17 @@ def audit_page(visit: Visit) -> Answer:
         "kinds": KINDS,
     }
     return ShownPage("audit.html", facts)
+
+
+def _to_look_at(desk: Desk, audit: Audit, wanted: str, before: int | None) -> Iterator[Record]:
+    """The records that may have the text, newest first: by the index once it has read all, else simply all."""
+    numbers = None
+    with suppress(OSError):
+        if wanted and desk.index.catch_up(CATCH_UP_S):
+            numbers = desk.index.numbers(wanted, before, CANDIDATES)
+    if numbers is None or len(numbers) >= CANDIDATES:
+        return audit.before(before)
+    return (record for seq in numbers if (record := audit.find(seq)) is not None)
 
 
 KINDS = (

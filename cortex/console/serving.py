@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import anyio
 
+from cortex.audit import AuditError
 from cortex.home import Home
 from cortex.http import LOOPBACK, Address, accept, listen, web_server
 
@@ -162,6 +163,12 @@ class Console:
             case _:
                 return {}
 
+    def _index(self) -> None:
+        """Read what the index of the audit lacks. A home that cannot be written has none: searches are slower then."""
+        with suppress(OSError, AuditError):
+            if (self.desk.settings.home / "audit").is_dir():
+                self.desk.index.catch_up()
+
     async def serve(self, until: anyio.Event, *, started: Callable[[], None] = lambda: None) -> None:
         """Serve until the event is set. Open pages are told then, and streams end. Raises OSError when another console
         runs on the home."""
@@ -176,6 +183,7 @@ class Console:
                 anyio.create_task_group() as accepting,
             ):
                 serving.start_soon(_shielded, web)
+                serving.start_soon(anyio.to_thread.run_sync, self._index)
                 for one in self._listening:
                     accepting.start_soon(accept, one, web, limits)
                 started()
@@ -184,6 +192,7 @@ class Console:
                 finally:
                     accepting.cancel_scope.cancel()
                     self.live.close()
+                    self.desk.index.close()
                     web.should_exit = True
 
 

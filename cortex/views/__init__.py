@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from sandbox import lazy_door
 
 if TYPE_CHECKING:
+    from .audit_index import AuditIndex, searched_text
     from .audit_view import AuditRow, audit_row, call_of, without_finished
     from .energy_course import EnergyView, Point, Spent, course, energy_view, expected, level_of
     from .neuron_view import (
@@ -25,6 +26,7 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
+            "audit_index": "AuditIndex searched_text",
             "audit_view": "AuditRow audit_row call_of without_finished",
             "energy_course": "EnergyView Point Spent course energy_view expected level_of",
             "neuron_view": (

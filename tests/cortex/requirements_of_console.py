@@ -11,6 +11,8 @@ ADDRESSES = "tests/cortex/http/test_address.py::"
 RUNS = "tests/cortex/console/test_runs_in_the_console.py::"
 INBOX = "tests/cortex/console/test_inbox_in_the_console.py::"
 WORKFLOWS = "tests/cortex/console/test_workflows_in_the_console.py::"
+SEARCH = "tests/cortex/console/test_audit_in_the_console.py::"
+INDEX = "tests/cortex/views/test_audit_index.py::"
 BROWSER = "tests/cortex/console/test_attacks_in_a_browser.py::"
 HANDS = "tests/cortex/console/test_owner_in_a_browser.py::"
 TEXTS = "tests/cortex/console/test_text_of_agents.py::"
@@ -111,6 +113,34 @@ REQUIREMENTS = (
                 "test_the_graph_is_a_picture_in_which_nothing_runs",
                 "test_there_is_no_other_run_and_no_journal_is_made",
             )
+        ),
+    ),
+    Requirement(
+        "CONSOLE-SEARCH",
+        "console 7",
+        "A search in the audit reaches all of it by an index that may be deleted, and goes on where there is none",
+        (
+            *(
+                SEARCH + name
+                for name in (
+                    "test_a_search_finds_what_lies_behind_all_that_is_read",
+                    "test_a_search_works_where_no_index_can_be_made",
+                    "test_pages_of_a_search_go_on",
+                    "test_no_dust_of_floating_point_and_no_time_of_a_cached_run",
+                )
+            ),
+            *(
+                INDEX + name
+                for name in (
+                    "test_it_finds_what_reading_finds",
+                    "test_a_text_without_a_piece_to_look_for_is_not_searched",
+                    "test_it_goes_on_with_what_is_new",
+                    "test_a_bounded_look_ends_and_the_next_one_goes_on",
+                    "test_an_index_of_another_audit_or_a_damaged_one_is_made_anew",
+                    "test_an_index_that_breaks_while_it_is_used_is_told_and_made_anew",
+                    "test_it_is_private_and_lies_where_it_may_be_deleted",
+                )
+            ),
         ),
     ),
     Requirement(
