@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from cortex.settings import Settings
 
 from .exits import REFUSED, SUCCESS, CommandError
+from .inbox_grants import Terms, add_terms, granted, revoked, told
 from .options import behind_an_action, load_existing, said_again
 from .rows import paint
 
 if TYPE_CHECKING:
-    from cortex.inbox import QuestionBox, RecordDecision
     from cortex.views import QuestionSeen
 
 BY = "owner (inbox)"
@@ -26,7 +26,7 @@ _NOTHING = "No question waits for you"
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="also the questions of the last day that are closed")
     parser.add_argument("--json", action="store_true", help="print what there is as JSON, for programs")
-    actions = parser.add_subparsers(dest="action", metavar="[show ID | answer ID yes|no]")
+    actions = parser.add_subparsers(dest="action", metavar="[show ID | answer ID yes|no | grants | revoke ID]")
     common = behind_an_action("print JSON, for programs")
     which = "the id of a question, or 4 or more characters of its beginning"
     show = actions.add_parser("show", parents=[common], help="one question, whole, and its hash")
@@ -39,6 +39,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     answer.add_argument("--reason", metavar="TEXT", default="", help="what the agent is told beside a no")
     answer.add_argument("--together", action="store_true", help="answer all that show --together shows")
     answer.add_argument("--only", metavar="NUMBERS", help="yes to some of all these, such as 1,3-5, else no")
+    add_terms(answer)
+    actions.add_parser("grants", parents=[common], help="what you have allowed for more than one call")
+    revoke = actions.add_parser("revoke", parents=[common], help="end such a grant; you are asked again")
+    revoke.add_argument("id", metavar="ID", help="the id of a grant, or 4 or more characters of its beginning")
 
 
 def run(options: Namespace) -> int:
@@ -50,13 +54,24 @@ def run(options: Namespace) -> int:
 
     settings = load_existing(options)
     try:
-        for line in _answered(options, settings) if options.action == "answer" else _seen(options, settings):
+        for line in _lines(options, settings):
             print(line)
     except AuditError as error:
-        raise CommandError(f"nothing was answered, because it could not be recorded: {error}", REFUSED) from error
+        raise CommandError(f"nothing was done, because it could not be recorded: {error}", REFUSED) from error
     except (InboxError, StorageError, LockBusy) as error:
         raise CommandError(str(error), REFUSED) from error
     return SUCCESS
+
+
+def _lines(options: Namespace, settings: Settings) -> Iterator[str]:
+    match options.action:
+        case "answer":
+            return _answered(options, settings)
+        case "grants":
+            return granted(options, settings)
+        case "revoke":
+            return revoked(options, settings, BY)
+    return _seen(options, settings)
 
 
 def _seen(options: Namespace, settings: Settings) -> Iterator[str]:
@@ -96,9 +111,10 @@ def _chosen(name: str, found: list[QuestionSeen]) -> QuestionSeen:
 def _answered(options: Namespace, settings: Settings) -> Iterator[str]:
     from cortex.audit import Audit
     from cortex.home import Home
-    from cortex.inbox import QuestionBox
-    from cortex.views import questions_of, together_with
+    from cortex.inbox import GrantBox, QuestionBox
+    from cortex.views import question_seen, questions_of, together_with
 
+    terms = Terms(options)
     if options.only is not None and options.answer == "no":
         raise CommandError("--only says which calls are allowed: it goes with yes")
     found = questions_of(settings, time.time)
@@ -106,16 +122,24 @@ def _answered(options: Namespace, settings: Settings) -> Iterator[str]:
     is_one = not options.together and options.only is None
     asked = [chosen] if is_one else together_with(chosen, found)
     allowed = _allowed(options, len(asked))
+    if terms.scope is not None and asked.index(chosen) + 1 not in allowed:
+        raise CommandError("--for goes with a call that --only allows: name its question by the id")
     shown = _shown_hash(options, asked, is_one)
     home = Home(settings.home)
     audit = Audit(home.audit, settings.audit)
     try:
-        with QuestionBox.opened(home) as box:
+        with QuestionBox.opened(home) as box, GrantBox.opened(home) as grants:
+            # First: terms that make no sense must not leave half an answer.
+            grant = terms.grant(box.find(chosen.id), BY)
+            said = {"by": BY, "reason": options.reason, "record": audit.record}
             for number, seen in enumerate(asked, 1):
                 is_meant = number in allowed
-                hashed = shown if is_one else seen.shown_hash
-                done = _answer(box, seen, hashed, options.reason, is_meant, audit.record)
+                kept = box.answer(seen.id, shown if is_one else seen.shown_hash, allowed=is_meant, **said)
+                done = question_seen(kept)
                 yield json.dumps(asdict(done)) if options.json else _told(done, is_meant)
+            if grant is not None:
+                grants.give(grant, audit.record)
+                yield json.dumps({"granted": grant.id}) if options.json else told(grant)
     finally:
         audit.close()
 
@@ -132,14 +156,6 @@ def _allowed(options: Namespace, count: int) -> frozenset[int]:
     if found is None:
         raise CommandError(f'--only takes numbers from 1 to {count}, such as 1,3-5, and not "{options.only[:40]}"')
     return found
-
-
-def _answer(
-    box: QuestionBox, seen: QuestionSeen, shown: str, reason: str, allowed: bool, record: RecordDecision
-) -> QuestionSeen:
-    from cortex.views import question_seen
-
-    return question_seen(box.answer(seen.id, shown, allowed=allowed, by=BY, reason=reason, record=record))
 
 
 def _told(seen: QuestionSeen, allowed: bool) -> str:

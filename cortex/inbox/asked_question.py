@@ -30,28 +30,29 @@ MAX_ARGUMENTS = 131_072
 """Characters of the arguments that are kept; more are counted."""
 MAX_NAME = 200
 MAX_WORDS = 500
+MAX_MARKS = 50
 LEAST_HASH = 8
 """So much of the hash names a question."""
 
-_Name = Annotated[str, Field(max_length=MAX_NAME)]
-_Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-_Whole = Annotated[int, Field(ge=0, lt=2**53)]
-_Time = Annotated[float, Field(allow_inf_nan=False)]
+Name = Annotated[str, Field(max_length=MAX_NAME)]
+Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Whole = Annotated[int, Field(ge=0, lt=2**53)]
+Time = Annotated[float, Field(allow_inf_nan=False)]
 _How = Literal["answered", "expired", "withdrawn"]
 
 
-class _Fact(BaseModel):
+class Fact(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
-class AskingProgram(_Fact):
+class AskingProgram(Fact):
     """The process that asked, and waits."""
 
-    name: _Name
-    pid: _Whole
-    started: _Whole = 0
-    boot: _Name = ""
-    namespace: _Name = ""
+    name: Name
+    pid: Whole
+    started: Whole = 0
+    boot: Name = ""
+    namespace: Name = ""
 
     @property
     def has_ended(self) -> bool:
@@ -63,29 +64,33 @@ class AskingProgram(_Fact):
         return found is None or found.started != self.started
 
 
-class AskedQuestion(_Fact):
+class AskedQuestion(Fact):
     """May this tool be called with these arguments? A model wrote everything but the tool's name."""
 
     id: Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
-    tool: _Name
+    tool: Name
     arguments: dict[str, Any]
     """Without secrets."""
-    left_out: _Whole = 0
+    left_out: Whole = 0
     """Characters of the arguments that are not kept."""
-    arguments_hash: _Hash
+    arguments_hash: Hash
     """Of the arguments as the tool gets them, whole and with what is secret."""
     origin: Literal["model", "code", "workflow", "host"]
     asked_by: Annotated[str, Field(max_length=MAX_WORDS)] = ""
     """program, loop, or the MCP client in its own words."""
     purpose: Annotated[str, Field(max_length=MAX_WORDS)] = ""
-    turn: _Name = ""
-    run: _Whole | None = None
+    turn: Name = ""
+    run: Whole | None = None
     """The number of the code within its turn."""
-    conversation: _Name = ""
-    code_hash: _Hash | None = None
+    conversation: Name = ""
+    code_hash: Hash | None = None
     """Of the code that calls."""
+    policy_hash: Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")] = ""
+    """Of what decides about the tool; empty where an answer is for this call alone."""
+    marks: dict[str, Hash] = Field(default_factory=dict)
+    """A mark for each argument, made with the key of the home: equal arguments have equal ones."""
     program: AskingProgram
-    asked_at: _Time
+    asked_at: Time
 
     @property
     def shown_hash(self) -> str:
@@ -98,14 +103,14 @@ class AskedQuestion(_Fact):
         return [*describe(question).split("\n"), *([left_out] if self.left_out else [])]
 
 
-class SignedAnswer(_Fact):
+class SignedAnswer(Fact):
     """What the owner said to one question, signed."""
 
     allowed: bool
     reason: Annotated[str, Field(max_length=MAX_WORDS)] = ""
-    by: _Name
-    at: _Time
-    signature: _Hash
+    by: Name
+    at: Time
+    signature: Hash
 
     @classmethod
     def signed(
@@ -120,20 +125,20 @@ class SignedAnswer(_Fact):
         return key.has_signed(self.signature, "answer", shown_hash, self.allowed, self.reason, self.by, self.at)
 
 
-class Closed(_Fact):
+class Closed(Fact):
     """How a question came to its end."""
 
     how: _How
-    at: _Time
+    at: Time
 
 
-class KeptDocument(_Fact):
+class KeptDocument(Fact):
     """What stands in the document of a question."""
 
     asked: AskedQuestion
-    until: _Time
+    until: Time
     """No answer is taken after this."""
-    seal: _Hash
+    seal: Hash
     """Says that the cortex itself has asked."""
     answer: SignedAnswer | None = None
     closed: Closed | None = None
@@ -159,8 +164,16 @@ def _documents() -> TypeAdapter[KeptDocument]:
     return TypeAdapter(KeptDocument)
 
 
-def asked_question(question: Question, now: float) -> AskedQuestion:
+def marks_of(arguments: Mapping[str, Any], key: PurposeKey) -> dict[str, str] | None:
+    """The marks of the arguments; None for more than are granted for longer than one call."""
+    if len(arguments) > MAX_MARKS:
+        return None
+    return {name: key.signature("argument", name, value) for name, value in arguments.items()}
+
+
+def asked_question(question: Question, now: float, key: PurposeKey) -> AskedQuestion:
     """The question as it is kept. Its arguments are those that were made fit to be seen."""
+    marks = marks_of(question.arguments, key) if question.policy_hash else None
     arguments, left_out = _fitting(question.arguments if question.shown is None else question.shown)
     return AskedQuestion(
         id=secrets.token_hex(8),
@@ -175,6 +188,8 @@ def asked_question(question: Question, now: float) -> AskedQuestion:
         run=question.run,
         conversation=beginning(whole(question.conversation), MAX_NAME),
         code_hash=code_hash(question.code) if question.code else None,
+        policy_hash="" if marks is None else question.policy_hash,
+        marks=marks or {},
         program=_own_program(),
         asked_at=now,
     )

@@ -6,19 +6,17 @@ Questions stand side by side in the inbox; the program's own way, such as a term
 from __future__ import annotations
 
 import logging
-import time
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 import anyio
 from anyio.to_thread import run_sync as in_thread
 
-from cortex.tools import Decision, as_one, can_be_asked, is_core
+from cortex.tools import Decision, as_one, can_be_asked, is_absent, is_core
 from neurons import StorageError
 from sandbox import LockBusy
 
-from .asked_question import asked_question
+from .grant_box import GrantBox
 from .question_box import INBOX_KEY, BoxFull, QuestionBox
 
 if TYPE_CHECKING:
@@ -27,6 +25,7 @@ if TYPE_CHECKING:
     from neurons import ApprovalKey, Storage
 
     from .asked_question import AskedQuestion, SignedAnswer
+    from .standing_grant import StandingGrant
 
 log = logging.getLogger("motor_cortex")
 
@@ -39,22 +38,21 @@ _FAULTS = (StorageError, LockBusy, OSError, BoxFull)
 
 
 def with_inbox(owner: Owner, settings: InboxSettings, storage: Storage, key: ApprovalKey) -> Owner:
-    """The owner with an inbox; the owner alone where that is disabled, or where nobody would look into it."""
-    if not settings.enabled or not (settings.unattended or can_be_asked(owner)):
+    """The owner with an inbox; the owner alone where that is disabled."""
+    if not settings.enabled:
         return owner
-    return InboxOwner(owner, settings, QuestionBox(storage, key.for_purpose(INBOX_KEY)))
+    signed = key.for_purpose(INBOX_KEY)
+    return InboxOwner(owner, settings, QuestionBox(storage, signed), GrantBox(storage, signed))
 
 
 class InboxOwner:
     """An owner who answers in the inbox, or where `owner` asks."""
 
-    def __init__(
-        self, owner: Owner, settings: InboxSettings, box: QuestionBox, *, now: Callable[[], float] = time.time
-    ) -> None:
+    def __init__(self, owner: Owner, settings: InboxSettings, box: QuestionBox, grants: GrantBox) -> None:
         self.beside = owner
         self.settings = settings
         self.box = box
-        self.now = now
+        self.grants = grants
         self._in_line: list[object] = []
         self.waits: list[_Wait] = []
         """For the answers to the questions that are open now, in the order in which they were asked."""
@@ -63,6 +61,16 @@ class InboxOwner:
     def is_there(self) -> bool:
         """Whether somebody is there who can be asked beside the inbox."""
         return can_be_asked(self.beside)
+
+    @property
+    def is_absent(self) -> bool:
+        """Whether nobody can ever be asked."""
+        return is_absent(self.beside) and not self.settings.unattended
+
+    async def granted(self, question: Question) -> Decision | None:
+        """The yes that the owner has given before and that covers this call, counted."""
+        grant = await in_thread(self.grants.use, question)
+        return None if grant is None else _by(grant)
 
     async def decide(self, question: Question) -> Decision:
         """Ask beside the inbox: what is kept elsewhere, such as a question of a workflow, is not kept here too."""
@@ -112,7 +120,7 @@ class InboxOwner:
     async def _kept(self, question: Question, seconds: float) -> AskedQuestion | None:
         """None where the question cannot be kept."""
         try:
-            asked = await in_thread(asked_question, question, self.now())
+            asked = await in_thread(self.box.asked, question)
             await in_thread(self.box.ask, asked, asked.asked_at + seconds, self.settings.max_open)
         except (*_FAULTS, ValueError) as error:
             log.warning("The question about %s is not in the inbox: %s", question.tool, error)
@@ -124,6 +132,10 @@ class InboxOwner:
             with anyio.move_on_after(seconds):
                 return await self.beside.decide(question)
         return None
+
+
+def _by(grant: StandingGrant) -> Decision:
+    return Decision(True, by=f"grant {grant.id}")
 
 
 def about_of(question: Question) -> object:
@@ -190,7 +202,7 @@ class _Wait:
         """The time of a question begins when a person can see it."""
         self._time_left.deadline = anyio.current_time() + self._seconds
         try:
-            await in_thread(self._box.extend, self._asked, self._parts.now() + self._seconds)
+            await in_thread(self._box.extend, self._asked, self._box.now() + self._seconds)
         except _FAULTS as error:
             log.warning("Question %s has no more time in the inbox: %s", self._asked.id, error)
 
@@ -212,24 +224,28 @@ class _Wait:
         self._waiting.cancel()
 
     async def _hear(self) -> None:
-        """Return when there is an answer in the inbox."""
-        last: object = None
+        """Return when there is an answer in the inbox, or a new grant that covers the call."""
+        seen: tuple[object, object] = (None, None)
         while True:
-            stamp = await in_thread(self._looked, last, abandon_on_cancel=True)
-            if stamp is None:
+            looked = await in_thread(self._looked, seen)
+            if looked is None:
                 return
-            last = stamp
+            seen = looked
             await anyio.sleep(LOOK_S)
 
-    def _looked(self, last: object) -> object:
-        """The stamp of the inbox; None when there is an answer."""
+    def _looked(self, seen: tuple[object, object]) -> tuple[object, object] | None:
+        """The stamps of grants and questions; None when the wait is over. Only what changed since is read."""
         try:
-            stamp = self._box.stamp() or ""
-            # What changed since the last look, and only that, is read.
-            return None if stamp != last and self._box.answer_to(self._asked) is not None else stamp
+            grants, questions = self._parts.grants.stamp(), self._box.stamp()
+            if questions != seen[1] and self._box.answer_to(self._asked) is not None:
+                return None
+            if grants != seen[0] and (grant := self._parts.grants.use(self.question)) is not None:
+                self._said = _by(grant)
+                return None
         except _FAULTS as error:
             log.warning("Cannot look for an answer to question %s: %s", self._asked.id, error)
-            return last or ""
+            return seen
+        return grants, questions
 
     async def _settled(self) -> Decision | None:
         """Close the question and return what holds: the first answer. Shielded: an answer that was taken is heard."""

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 from cortex.text import local_time
 from neurons import ApprovalKey, DeferredStorage
 
-from .asked_question import LEAST_HASH, Closed, KeptDocument, SignedAnswer, document_of
+from .asked_question import LEAST_HASH, Closed, KeptDocument, SignedAnswer, asked_question, document_of
 
 if TYPE_CHECKING:
     from cortex.home import Home
+    from cortex.tools import Question
     from neurons import PurposeKey, Storage
 
     from .asked_question import AskedQuestion
@@ -88,7 +89,7 @@ class QuestionBox:
     def __init__(self, storage: Storage, key: PurposeKey, *, now: Callable[[], float] = time.time) -> None:
         self._storage = storage
         self._key = key
-        self._now = now
+        self.now = now
 
     @classmethod
     @contextmanager
@@ -112,6 +113,10 @@ class QuestionBox:
             storage.close()
 
     # The side that asks
+
+    def asked(self, question: Question) -> AskedQuestion:
+        """The question as it is kept."""
+        return asked_question(question, self.now(), self._key)
 
     def ask(self, asked: AskedQuestion, until: float, max_open: int) -> None:
         """Keep the question. Raises BoxFull."""
@@ -147,7 +152,7 @@ class QuestionBox:
     ) -> SignedAnswer | None:
         """Close the question, with what the owner `said` here (allowed, reason, by) unless an answer came first.
         Returns the answer that holds; None if there is none."""
-        shown, now = asked.shown_hash, self._now()
+        shown, now = asked.shown_hash, self.now()
         holds: list[SignedAnswer] = []
         if said is not None:
             allowed, reason, by = said
@@ -200,7 +205,7 @@ class QuestionBox:
                 raise InboxError(f"question {asked.id} cannot be answered: {kept.told}")
             facts = {"question": asked.id, "tool": kept.asked.tool, "shown_hash": shown_hash, "turn": kept.asked.turn}
             record("owner_decision", what="answer", by=by, allowed=allowed, reason=reason, **facts)
-            said = SignedAnswer.signed(self._key, shown_hash, allowed=allowed, reason=reason, by=by, at=self._now())
+            said = SignedAnswer.signed(self._key, shown_hash, allowed=allowed, reason=reason, by=by, at=self.now())
             whole = KeptDocument.sealed(self._key, kept.asked, kept.until)
             return _data(whole.model_copy(update={"answer": said}))
 
@@ -225,11 +230,11 @@ class QuestionBox:
             return kept.closed.how
         if kept.asked.program.has_ended:
             return "ended"
-        return "late" if self._now() > kept.until + LATE_S else "open"
+        return "late" if self.now() > kept.until + LATE_S else "open"
 
     def _make_room(self) -> int:
         """Delete what is old, and what is no question of this home; return how many are open."""
-        now, open_, rest = self._now(), 0, []
+        now, open_, rest = self.now(), 0, []
         for document in self._storage.read_all(f"{_FOLDER}/"):
             kept = self._kept(document.data)
             if kept is not None and kept.is_open:
@@ -246,12 +251,14 @@ class QuestionBox:
         self._storage.write_through(_key(document.asked.id), _data(document))
 
 
-def only_one(name: str, found: Sequence[_One], ids: Sequence[str]) -> _One:
+def only_one(
+    name: str, found: Sequence[_One], ids: Sequence[str], kind: str = "question", listing: str = "cortex inbox"
+) -> _One:
     """The one with this id, or the only one whose id begins so. Raises InboxError."""
     meant = [one for one, id_ in zip(found, ids, strict=True) if id_.startswith(name) and len(name) >= _LEAST_ID]
     if len(meant) != 1:
-        problem = "several questions have ids that begin so" if meant else "there is no such question"
-        raise InboxError(f'"{name[:80]}": {problem}; "cortex inbox" lists those that are open')
+        problem = f"several {kind}s have ids that begin so" if meant else f"there is no such {kind}"
+        raise InboxError(f'"{name[:80]}": {problem}; "{listing}" lists those that are open')
     return meant[0]
 
 

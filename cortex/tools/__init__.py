@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         as_one,
         can_be_asked,
         describe,
+        is_absent,
     )
     from .pictures import Picture, pictures_of
     from .policy import LEARNED, learned_policy, policies_without_tool, policy_of
@@ -46,7 +47,7 @@ else:
             "names": "MAX_NAME_LENGTH WireNames is_core wire_name",
             "owner": (
                 "AbsentOwner COMMIT DECISION Decision Origin Owner PLAN PatientOwner Question ScriptedOwner "
-                "as_one can_be_asked describe"
+                "as_one can_be_asked describe is_absent"
             ),
             "policy": "LEARNED learned_policy policies_without_tool policy_of",
             "tool": "Tool cut",

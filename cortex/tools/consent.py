@@ -18,8 +18,8 @@ from pydantic_core import from_json, to_json
 from sandbox import person_decides
 
 from .names import is_core
-from .owner import COMMIT, AbsentOwner, Decision, PatientOwner, Question
-from .policy import policy_of
+from .owner import COMMIT, Decision, PatientOwner, Question, is_absent
+from .policy import policy_hash, policy_of
 
 if TYPE_CHECKING:
     from cortex.settings import ToolSettings
@@ -97,9 +97,10 @@ class Consent:
             case "deny":
                 return NotAllowed(f"the owner does not allow {tool.name}")
             case "ask":
-                began = time.perf_counter()
-                permission = await self.ask(tool.name, arguments, origin=origin, purpose=purpose, run=run, code=code)
-                return replace(permission, asked_ms=(time.perf_counter() - began) * 1000)
+                hashed = policy_hash(tool, self._settings)
+                return await self.ask(
+                    tool.name, arguments, origin=origin, purpose=purpose, run=run, code=code, hashed=hashed
+                )
             case _:
                 assert_never(policy)
 
@@ -112,30 +113,27 @@ class Consent:
         purpose: str = "",
         run: int | None = None,
         code: str = "",
+        hashed: str = "",
     ) -> Permission:
-        """Ask the owner, whatever the policy is. Raises nothing but a cancellation."""
+        """Ask the owner, whatever the policy is, unless a yes of before covers the call, which `hashed` is for. Raises
+        nothing but a cancellation."""
         what = "changing files" if name == COMMIT else name
+        # A copy: changes that the owner's side makes must not affect the call.
+        copy = from_json(to_json(arguments))
+        # Before the question: nothing may come between the owner's answer and its record.
+        shown = await self._redacted(copy)
+        about = (self._turn, self._conversation, run, code, shown, hashed)
+        question = Question(name, copy, origin, purpose[:MAX_REASON], *about)
+        granted = await self._granted(question)
+        if granted is not None:
+            self._on_decision(question, granted, shown)
+            return Allowed()
         limit = self._settings.max_questions_per_turn
         # Counted before waiting: several calls at once must not all count as the last allowed question.
         if not self._is_counted((run, name), limit):
             return NotAllowed(f"{what} needs the owner's consent, and at most {limit} questions are asked in one turn")
-        self._waiting[run, name] += 1
+        began = time.perf_counter()
         try:
-            # A copy: changes that the owner's side makes must not affect the call.
-            copy = from_json(to_json(arguments))
-            # Before the question: nothing may come between the owner's answer and its record.
-            shown = await self._redacted(copy)
-            question = Question(
-                name,
-                copy,
-                origin,
-                purpose[:MAX_REASON],
-                self._turn,
-                conversation=self._conversation,
-                run=run,
-                code=code,
-                shown=shown,
-            )
             # A run's timeout is for its code, and too short for a person to read in. It may be extended by the time of
             # all questions of a turn, which may all come before this one.
             with person_decides(at_most_s=limit * self._settings.owner_timeout_s):
@@ -143,26 +141,37 @@ class Consent:
         finally:
             self._waiting[run, name] -= 1
         self._on_decision(question, decision, shown)
+        return replace(self._permission(what, decision), asked_ms=(time.perf_counter() - began) * 1000)
+
+    def _permission(self, what: str, decision: Decision) -> Permission:
         if decision.allowed is True:
             return Allowed()
-        if isinstance(self._owner, AbsentOwner):
+        if is_absent(self._owner):
             return NotAllowed(f'{what} has the policy "ask", and no owner can be asked here; do without it')
         if decision is _UNASKED:
             return NotAllowed(f"{what} needs the owner's consent, and {decision.reason}")
         reason = " ".join(str(decision.reason)[:MAX_REASON].split()).rstrip(".")
         return NotAllowed(f"the owner was asked about {what} and said no" + (f": {reason}" if reason else ""))
 
+    async def _granted(self, question: Question) -> Decision | None:
+        if not isinstance(self._owner, PatientOwner) or not question.policy_hash:
+            return None
+        try:
+            return await self._owner.granted(question)
+        except Exception:
+            log.exception("What the owner has granted cannot be read: the owner is asked")
+            return None
+
     def _is_counted(self, about: tuple[int | None, str], limit: int) -> bool:
         """Count the question, unless it joins others that the owner is asked together. False if it is one too many."""
         most = self._owner.most_together if isinstance(self._owner, PatientOwner) and not is_core(about[1]) else 1
         # Not only those that wait now: one that is answered makes no room for another, or a run could go on asking.
-        if self._waiting[about] and self._together[about] < most:
-            self._together[about] += 1
-            return True
-        if self._questions >= limit:
+        joins = self._waiting[about] > 0 and self._together[about] < most
+        if not joins and self._questions >= limit:
             return False
-        self._questions += 1
-        self._together[about] = 1
+        self._questions += not joins
+        self._together[about] = self._together[about] + 1 if joins else 1
+        self._waiting[about] += 1
         return True
 
     async def _decision(self, question: Question) -> Decision:

@@ -49,6 +49,8 @@ class Question:
     """The code that calls."""
     shown: dict[str, Any] | None = None
     """The arguments without secrets, for what is kept of the question."""
+    policy_hash: str = ""
+    """Of what decides about the tool; empty where nothing may be granted for longer than one call."""
     others: tuple[Question, ...] = ()
     """Further calls of the tool by the same run that are asked about together with this one."""
 
@@ -84,6 +86,10 @@ class PatientOwner(Owner, Protocol):
         """So many calls of one tool by one run, waiting at the same time, count as one question."""
         ...
 
+    async def granted(self, question: Question) -> Decision | None:
+        """The yes that the owner has given before and that covers this call; None if the owner is to be asked."""
+        ...
+
     async def decide_within(self, question: Question, seconds: float, asking: anyio.Lock) -> Decision | None:
         """Ask and wait; None when the time is over. `asking` is held while a person sees the question and no other."""
         ...
@@ -94,10 +100,16 @@ def can_be_asked(owner: Owner) -> bool:
     return getattr(owner, "is_there", True) is not False
 
 
+def is_absent(owner: Owner) -> bool:
+    """Whether nobody can ever be asked, in no way."""
+    return getattr(owner, "is_absent", False) is True
+
+
 class AbsentOwner:
     """An owner who cannot be asked: everything that needs consent is refused."""
 
     is_there = False
+    is_absent = True
 
     async def decide(self, question: Question) -> Decision:
         del question

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
+from hashlib import sha256
 from typing import TYPE_CHECKING, Protocol, get_args
 
 from cortex.settings import Policy
@@ -38,6 +40,15 @@ def policy_of(tool: Governed, settings: ToolSettings) -> Policy:
         return _strictest(meant.values()) or tool.policy
     exact = [policy for name, policy in meant.items() if name.casefold() == tool.name.casefold()]
     return _strictest([_strictest(exact) or tool.policy, *meant.values()]) or tool.policy
+
+
+def policy_hash(tool: Governed, settings: ToolSettings) -> str:
+    """The hash of what decides about this tool: the policies that name it, and what its author says that it is."""
+    named = sorted((name, policy) for name, policy in settings.policies.items() if _folded(name) == _folded(tool.name))
+    declared = getattr(tool, "declaration", None)
+    about = () if declared is None else (declared.description, declared.input_schema, declared.server, declared.tool)
+    facts = [tool.name, tool.policy, policy_of(tool, settings), named, about]
+    return sha256(json.dumps(facts, sort_keys=True, default=repr).encode()).hexdigest()
 
 
 def learned_policy(settings: ToolSettings) -> Policy:

@@ -9,6 +9,7 @@ ANSWERS = "tests/cortex/inbox/test_answers.py::"
 ATTACKS = "tests/cortex/inbox/test_attacks.py::"
 OWNER = "tests/cortex/inbox/test_inbox_owner.py::"
 TOGETHER = "tests/cortex/inbox/test_together.py::"
+GRANTS = "tests/cortex/inbox/test_grants.py::"
 
 REQUIREMENTS = (
     Requirement(
@@ -65,6 +66,13 @@ REQUIREMENTS = (
             TOGETHER,
             "tests/cortex/chat/test_turns.py::test_several_calls_of_a_tool_are_one_question_and_numbers_allow_some",
         ),
+    ),
+    Requirement(
+        "INBOX-GRANTS",
+        "inbox",
+        "A yes may hold for a run, a conversation or always, until a date, at most N times over all processes and kills, for "
+        "arguments that match; it is bound to tool, arguments and policy, listed, revoked, signed and audited",
+        (GRANTS,),
     ),
     Requirement(
         "INBOX-5",

@@ -31,9 +31,11 @@ class Person:
         self.raises = raises
         self.asked: list = []
         self.withdrawn = 0
+        self.is_asked = anyio.Event()
 
     async def decide(self, question) -> Decision:
         self.asked.append(question)
+        self.is_asked.set()
         if self.raises:
             raise RuntimeError("no screen")
         if self.answer is not None:
@@ -95,6 +97,8 @@ async def test_the_inbox_answers_while_a_person_is_asked_who_then_is_asked_no_mo
     async with cortex, anyio.create_task_group() as tasks:
         tasks.start_soon(ordered_by, cortex)
         question = await first_open(tmp_path)
+        with anyio.fail_after(30):
+            await person.is_asked.wait()
         answer(tmp_path, question, allowed=allowed)
     assert ordered == (["tea"] if allowed else [])
     assert (len(person.asked), person.withdrawn) == (1, 1)
