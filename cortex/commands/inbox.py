@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from cortex.settings import Settings
 
 from .exits import REFUSED, SUCCESS, CommandError
-from .inbox_grants import Terms, add_terms, granted, revoked, told
+from .inbox_grants import GrantTerms, add_terms, granted, revoked, told
 from .options import behind_an_action, load_existing, said_again
 from .rows import paint
 
@@ -114,7 +114,7 @@ def _answered(options: Namespace, settings: Settings) -> Iterator[str]:
     from cortex.inbox import GrantBox, QuestionBox
     from cortex.views import question_seen, questions_of, together_with
 
-    terms = Terms(options)
+    terms = GrantTerms(options)
     if options.only is not None and options.answer == "no":
         raise CommandError("--only says which calls are allowed: it goes with yes")
     found = questions_of(settings, time.time)

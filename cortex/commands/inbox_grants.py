@@ -43,7 +43,7 @@ def add_terms(parser: ArgumentParser) -> None:
     )
 
 
-class Terms:
+class GrantTerms:
     """What an answer grants for longer. Raises CommandError for options that make no sense."""
 
     def __init__(self, options: Namespace) -> None:
