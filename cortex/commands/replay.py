@@ -39,7 +39,7 @@ def run(options: Namespace) -> int:
     # Imported here: `--help` must not wait for it.
     import anyio
 
-    from cortex.replay import replayed
+    from cortex.replay import ReplayRefused, replayed
     from neurons import KillSwitch
     from sandbox import Running, SandboxError
 
@@ -55,6 +55,8 @@ def run(options: Namespace) -> int:
 
     try:
         result = anyio.run(replay)
+    except ReplayRefused as error:
+        raise CommandError(f'"{options.run[:200]}" cannot be replayed: {error}') from error
     except SandboxError as error:
         raise CommandError(str(error), USAGE) from error
     if options.json:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from .ledger_tail import LedgerPlace, entries_after
     from .ports import EnergyBusy, EnergyError, EnergyNotOnDisk, Ledger
     from .reserve import EnergyReserve, Reservation, entries_in, is_untouched, terms_in
-    from .terms import Terms, on_terms, terms_of
+    from .terms import EnergyTerms, on_terms, terms_of
     from .wording import despite_the_level, drawn, explain, in_about, outlook, rounded_down
 else:
     __all__, __getattr__ = lazy_door(
@@ -23,7 +23,7 @@ else:
             "ledger_tail": "LedgerPlace entries_after",
             "ports": "EnergyBusy EnergyError EnergyNotOnDisk Ledger",
             "reserve": "EnergyReserve Reservation entries_in is_untouched terms_in",
-            "terms": "Terms on_terms terms_of",
+            "terms": "EnergyTerms on_terms terms_of",
             "wording": "despite_the_level drawn explain in_about outlook rounded_down",
         },
     )

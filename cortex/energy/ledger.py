@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from cortex.settings import Share
 from sandbox import Tier, append_whole, end_of_file, flush_file, flush_folder, open_lines
 
-from .terms import Terms
+from .terms import EnergyTerms
 
 # After a crash the last newline is followed by a part of one line, and after a power cut perhaps by a hole.
 _MOST_BYTES = 16 * 1024 * 1024
@@ -52,7 +52,7 @@ class Entry(BaseModel):
     """The number of the entry that had taken `reserved`: after a crash it tells whether that was settled."""
     by: str | None = None
     note: str | None = None
-    terms: Terms | None = None
+    terms: EnergyTerms | None = None
     """On what terms the program spends from here on; with the first entry of each program."""
 
 

@@ -25,7 +25,7 @@ from .ledger import Entry, LedgerFile, as_line
 from .ports import EnergyBusy, EnergyError, EnergyNotOnDisk
 from .recovery import continued, recover
 from .snapshot import Snapshot, read_snapshot, write_snapshot
-from .terms import Terms, terms_of
+from .terms import EnergyTerms, terms_of
 
 log = logging.getLogger("motor_cortex")
 
@@ -80,7 +80,7 @@ def entries_in(folder: Path, last: int) -> list[Entry]:
         ledger.close()
 
 
-def terms_in(folder: Path) -> Terms | None:
+def terms_in(folder: Path) -> EnergyTerms | None:
     """On what terms the programs of the home spend; None if that is not known. Creates nothing. Raises EnergyError."""
     try:
         found = read_snapshot(folder / SNAPSHOT)
@@ -382,7 +382,7 @@ def _trouble(folder: Path, error: OSError) -> EnergyError:
     return EnergyError(f'Cannot use the energy in "{folder}": {error.strerror or error}')
 
 
-def _snapshot_of(entry: Entry, terms: Terms | None = None) -> Snapshot:
+def _snapshot_of(entry: Entry, terms: EnergyTerms | None = None) -> Snapshot:
     return Snapshot(level=entry.level, at=entry.at, seq=entry.seq, terms=terms)
 
 

@@ -11,7 +11,7 @@ from cortex.settings import Share
 from sandbox import replace_file
 
 from .ledger import Moment
-from .terms import Terms
+from .terms import EnergyTerms
 
 FORMAT = 1
 _MOST_BYTES = 65_536
@@ -27,7 +27,7 @@ class Snapshot(BaseModel):
     """The time of the snapshot; None means now."""
     seq: Annotated[int, Field(ge=0)] = 0
     """The number of the newest ledger entry that it includes."""
-    terms: Terms | None = None
+    terms: EnergyTerms | None = None
     """On what terms the program spends that wrote the newest entry; None if that is not known."""
     format: Annotated[int, Field(ge=1, le=FORMAT)] = FORMAT
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from cortex.settings import EnergySettings, Share
 
 
-class Terms(BaseModel):
+class EnergyTerms(BaseModel):
     """What comes back in a minute, and what each tier costs and needs."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -21,10 +21,10 @@ class Terms(BaseModel):
     floor_network: Share
 
 
-def terms_of(settings: EnergySettings) -> Terms:
-    return Terms.model_validate(settings, from_attributes=True)
+def terms_of(settings: EnergySettings) -> EnergyTerms:
+    return EnergyTerms.model_validate(settings, from_attributes=True)
 
 
-def on_terms(settings: EnergySettings, terms: Terms | None) -> EnergySettings:
+def on_terms(settings: EnergySettings, terms: EnergyTerms | None) -> EnergySettings:
     """The settings with these terms in place of their own."""
     return settings if terms is None else settings.model_copy(update=terms.model_dump())

@@ -120,15 +120,16 @@ async def replayed(
     running: Running | None = None,
 ) -> ReplayResult:
     """Run the code again on its record, and compare. Without a runtime, one process is started for it, noted in
-    `running`. A runtime that is given must answer nothing from a cache. Raises SandboxError where no code can run."""
+    `running`. A runtime that is given must answer nothing from a cache. Raises ReplayRefused, and SandboxError where no
+    code can run."""
     details = kept.details
-    tier = Tier(details.tier)
-    refusal, own = refused_by(what_if, tier, settings.energy)
+    request = _request(kept, settings)
+    refusal, own = refused_by(what_if, request.tier, settings.energy)
     judged = () if own is None else (own,)
     if refusal is not None:
         told = Difference("reply", _first(details.reply or details.reply_code), _first(refusal))
         return ReplayResult(details.id, "differs", (told,), (), refusal, ran=False, judged=judged)
-    again, reply, answers, outcome = await _again(kept, settings, what_if, runtime, running or Running())
+    again, reply, answers, outcome = await _again(kept, request, settings, what_if, runtime, running or Running())
     found = differences(details, again, answers.misfits)
     return ReplayResult(
         details.id,
@@ -142,23 +143,37 @@ async def replayed(
     )
 
 
+def _request(kept: Replayable, settings: Settings) -> ExecutionRequest:
+    """The run as it was asked for. A file may say anything: raises ReplayRefused for what no run can have been."""
+    details, recording = kept.details, kept.recording
+    context = recording.context if recording is not None and recording.has_context else {}
+    most_ms = settings.sandbox.max_timeout_ms
+    try:
+        return ExecutionRequest(
+            code=kept.code,
+            tier=Tier(details.tier),
+            timeout_ms=min(details.timeout_ms or most_ms, most_ms),
+            context={} if context is None else context,
+            max_memory_mb=details.max_memory_mb,
+            deterministic=True,
+            seed=details.seed if recording is None or recording.seed is None else recording.seed,
+            clock_ms=_clock(details, recording),
+        )
+    except (ValueError, OverflowError) as error:  # a ValidationError is a ValueError
+        raise ReplayRefused("its record says what no run can have been: it is damaged") from error
+
+
 async def _again(
-    kept: Replayable, settings: Settings, what_if: WhatIf, runtime: CodeRuntime | None, running: Running
+    kept: Replayable,
+    request: ExecutionRequest,
+    settings: Settings,
+    what_if: WhatIf,
+    runtime: CodeRuntime | None,
+    running: Running,
 ) -> tuple[RunDetails, str, RecordedAnswers, ExecutionOutcome]:
     details, recording = kept.details, kept.recording
     redactor = Redactor(settings.redaction)
     answers = RecordedAnswers(details, recording, redactor, settings.sandbox, what_if)
-    context = recording.context if recording is not None and recording.has_context else {}
-    request = ExecutionRequest(
-        code=kept.code,
-        tier=Tier(details.tier),
-        timeout_ms=min(details.timeout_ms or settings.sandbox.max_timeout_ms, settings.sandbox.max_timeout_ms),
-        context={} if context is None else context,
-        max_memory_mb=details.max_memory_mb,
-        deterministic=True,
-        seed=details.seed if recording is None or recording.seed is None else recording.seed,
-        clock_ms=_clock(details, recording),
-    )
     observed = ObservedRun(_intent(details, request), details.code_hash, _MAX_KEPT, seed=request.seed)
     async with _open(settings, runtime, running) as opened:
         given: dict[str, Any] = {"store": observed.store(answers)} if answers.has_store else {}
@@ -167,6 +182,8 @@ async def _again(
         policy = observed.network(policy) or policy
         outcome = await opened.execute(request, observed.tools(answers), network=policy, **given)
     ended_at = time.perf_counter()
+    if outcome.refused:
+        raise ReplayRefused("nothing was run: " + ("" if outcome.error is None else outcome.error.message))
 
     async def show(text: str) -> str:
         return await off_loop(len(text), redactor.text, text)

@@ -11,7 +11,7 @@ import pytest
 from cortex import MotorCortex, Settings, Toolbox
 from cortex.audit import code_hash
 from cortex.replay import ReplayRefused, WhatIf, replayable_of, replayed
-from cortex.runs import RunFiles
+from cortex.runs import RunFiles, RunRecording
 from cortex.settings.sections import ToolSettings
 from cortex.tools import Decision, ScriptedOwner
 from cortex.views import HomeRuns
@@ -29,6 +29,11 @@ for (const item of ["pear", "fig"]) {
 await store.set("found", found);
 console.log(await store.get("found"), await store.keys());
 return { found, drawn: Math.random() };"""
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"  # the first test also on trio: each replay starts a process
 
 
 def settings_of(home, **sections) -> Settings:
@@ -79,6 +84,7 @@ def files_of(home) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
 async def test_the_same_comes_of_a_run_and_nothing_has_an_effect(tmp_path, shop):
     toolbox, asked = shop
     settings, answer = await ran(tmp_path, toolbox, CODE)
@@ -172,7 +178,7 @@ async def test_calls_that_are_under_way_together_may_change_places(tmp_path):
 
 async def test_a_run_that_ran_out_of_time_does_so_again(tmp_path, shop):
     toolbox, _ = shop
-    settings, answer = await ran(tmp_path, toolbox, "console.log('on'); while (true) {}", timeout=300)
+    settings, answer = await ran(tmp_path, toolbox, "console.log('on'); while (true) {}", timeoutMs=300)
     assert "TIMEOUT" in answer.text
     assert (await replayed(kept_in(settings), settings)).verdict == "same"
 
@@ -262,7 +268,7 @@ async def test_a_function_that_the_owner_was_asked_about_counts_as_one_to_ask_ab
 async def test_code_that_looks_at_the_clock_is_told_why_it_differs(tmp_path, shop):
     toolbox, _ = shop
     code = "const begin = Date.now(); while (Date.now() - begin < 30) {} return Date.now() - begin > 20"
-    settings, _ = await ran(tmp_path, toolbox, code, timeout=2_000)
+    settings, _ = await ran(tmp_path, toolbox, code, timeoutMs=2_000)
     kept = kept_in(settings)
     result = await replayed(replace(kept, code="return Date.now()"), settings)
     assert '"Date" tells the time' in result.note
@@ -302,3 +308,73 @@ async def test_a_runtime_may_be_given_for_many_replays(tmp_path):
     async with DenoRuntime() as runtime:
         for _ in range(2):
             assert (await replayed(kept_in(settings), settings, runtime=runtime)).verdict == "same"
+
+
+async def test_bytes_pictures_and_a_cached_result_come_again(tmp_path):
+    toolbox = Toolbox()
+
+    @toolbox.tool(policy="allow")
+    async def blob() -> bytes:
+        return bytes(range(200))
+
+    code = """const data = await tools.blob();
+    display([{ a: 1 }, { a: 2 }], { title: "rows" });
+    return [data instanceof Uint8Array, data.length, data[199]];"""
+    settings, answer = await ran(tmp_path, toolbox, code)
+    assert answer.text.startswith("[true,200,199]")
+    result = await replayed(kept_in(settings), settings)
+    assert (result.verdict, result.reply) == ("same", answer.text)
+    cached = settings_of(tmp_path / "cached", cache={"enabled": True})
+    async with MotorCortex(cached) as cortex, cortex.turn() as turn:
+        for _ in range(2):
+            await turn.execute_code({"code": "return context.n + 1", "context": {"n": 1}})
+    assert kept_in(cached).details.cached
+    assert (await replayed(kept_in(cached), cached)).verdict == "same"
+
+
+async def test_an_error_of_a_server_is_an_error_of_that_server_again(tmp_path, shop):
+    toolbox, _ = shop
+    code = """try { await tools.stock({ item: "fig" }) } catch (error) { return [error.name, error.server, error.message] }"""
+    settings, _ = await ran(tmp_path, toolbox, code)
+    kept = kept_in(settings)
+    tools = tuple(tool.model_copy(update={"server": "shop", "tool": "stock"}) for tool in kept.recording.tools)
+    from_server = replace(kept, recording=kept.recording.model_copy(update={"tools": tools}))
+    result = await replayed(from_server, settings)
+    assert result.reply == '["MCPToolError","shop","there are no figs"]'
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"tier": "moon"},
+        {"seed": 2**40},
+        {"clock_ms": 1e300},
+        {"max_memory_mb": 1},
+        {"timeout_ms": -5},
+        {"at": 1e308},
+    ],
+    ids=str,
+)
+async def test_a_record_that_no_run_can_have_left_is_refused(tmp_path, shop, more):
+    toolbox, _ = shop
+    settings, _ = await ran(tmp_path, toolbox, "return 1")
+    kept = kept_in(settings)
+    damaged = replace(kept, recording=None, details=kept.details.model_copy(update={"clock_ms": None, **more}))
+    with pytest.raises(ReplayRefused, match="it is damaged"):
+        await replayed(damaged, settings)
+
+
+async def test_hostile_names_places_and_schemas_of_a_file_end_no_replay(tmp_path, shop):
+    toolbox, _ = shop
+    code = "try { return await tools.a.b({}) } catch (error) { return error.message }"
+    settings, _ = await ran(tmp_path, toolbox, code)
+    kept = kept_in(settings)
+    schema = {"$ref": "#/x", "type": 12, "pattern": "(("}
+    for tools in (
+        [{"name": ""}, {"name": "a.b"}, {"name": "a.b"}, {"name": "__proto__.x"}, {"name": "a"}, {"name": "x\ny"}],
+        [{"name": "a.b", "places": [["a", "b"], ["", "\u202e"]]}, {"name": "c", "places": [["a", "b"]]}],
+        [{"name": "a.b", "input_schema": schema}],
+    ):
+        recording = RunRecording(run="x", code_hash=kept.details.code_hash, at=1.0, tools=tools)
+        result = await replayed(replace(kept, recording=recording), settings)
+        assert "a.b" in result.reply
