@@ -52,7 +52,7 @@ def owner_view(neuron: Neuron, habit: HabitSeen | None = None, around: Around = 
         *_compared(neuron.report),
         *_quarantine(neuron),
         *change_lines(neuron, around),
-        labelled("code", f"{len(neuron.code.encode(errors='replace'))} bytes, by the {neuron.metadata.author}"),
+        labelled("code", f"{len(neuron.code.encode(errors='replace'))} bytes, {_author(neuron)}"),
         *([labelled("beyond ASCII", f"line {lines} of the code")] if (lines := beyond_ascii(neuron.code)) else []),
         *code_lines(neuron.code),
         *_hashes(neuron),
@@ -174,7 +174,7 @@ def _habit(neuron: Neuron, habit: HabitSeen | None) -> str:
 
 def _quarantine(neuron: Neuron) -> Iterator[str]:
     if neuron.report is not None:
-        yield from _report(neuron.report)
+        yield from _report(neuron.report, is_function=neuron.is_function)
     elif neuron.status in _PROPOSED:
         yield labelled("quarantine", "not yet")
     elif (approval := _approval_of(neuron)) is not None:
@@ -191,13 +191,18 @@ def _approval_of(neuron: Neuron) -> Approval | None:
     return next(fitting, None)
 
 
-def _report(report: Report) -> Iterator[str]:
+def _report(report: Report, *, is_function: bool) -> Iterator[str]:
     passed = sum(scenario.ok for scenario in report.scenarios)
     verdict = "passed" if report.passed else "failed"
     yield labelled("quarantine", f"{verdict}, {passed} of {len(report.scenarios)} scenarios")
-    yield from _bounded([f"  - {_scenario(scenario)}" for scenario in report.scenarios])
+    yield from _bounded([f"  - {_scenario(scenario, is_function=is_function)}" for scenario in report.scenarios])
     yield from _bounded([f"  - {one_line(text)}" for text in report.findings])
     yield from _bounded([f"  ! {one_line(text)}" for text in report.problems])
+
+
+def _author(neuron: Neuron) -> str:
+    is_imported = neuron.metadata.source and neuron.metadata.author == "agent"
+    return "from the folder" if is_imported else f"by the {neuron.metadata.author}"
 
 
 def _compared(report: Report | None) -> Iterator[str]:
@@ -211,11 +216,12 @@ def _compared(report: Report | None) -> Iterator[str]:
         yield f"  ! this code: {one_line(found.candidate)}"
 
 
-def _scenario(scenario: ScenarioResult) -> str:
+def _scenario(scenario: ScenarioResult, *, is_function: bool) -> str:
     emitted = ", ".join(f"{count} {one_name(name)}" for name, count in scenario.emitted.items()) or "nothing"
     problem = f", {one_line(scenario.problem)}" if scenario.problem else ""
-    signals = f"{scenario.signals} signal{'' if scenario.signals == 1 else 's'}"
-    told = f"{signals}, emitted {emitted}, at most {scenario.energy:.4g} energy for one"
+    what = "call" if is_function else "signal"
+    told = f"{scenario.signals} {what}{'' if scenario.signals == 1 else 's'}"
+    told += f"{'' if is_function else f', emitted {emitted}'}, at most {scenario.energy:.4g} energy for one"
     return f"{one_line(scenario.name)}: {'ok' if scenario.ok else 'FAILED'}, {told}{problem}"
 
 

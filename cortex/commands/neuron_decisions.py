@@ -78,7 +78,7 @@ def _approve(learning: Learning, options: Namespace, _: Settings) -> Neuron:
     files = _files(learning, options)
     if options.hash is not None:
         return pipeline.approve(neuron.id, options.hash, files=files)
-    if not is_person_there(sys.stdin, sys.stderr):
+    if neuron.request is not None and not is_person_there(sys.stdin, sys.stderr):
         raise CommandError(
             f'there is no terminal to ask at; look at it with "cortex neurons show {neuron.id}", and then repeat the'
             f" hash that is shown: cortex neurons approve {neuron.id} --hash HASH",

@@ -69,7 +69,7 @@ def life_facts(neuron: Neuron, around: Around, now: float) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Now:
+class RunsNow:
     """Whether a neuron runs now, as a word for programs and a reason for people. Words are added, never changed."""
 
     state: str
@@ -85,25 +85,25 @@ class Now:
         return {"state": self.state, "reason": self.reason}
 
 
-def now_of(neuron: Neuron, on: On | Off, refusal: str | None, rests: float | None, layer: Layer | None) -> Now:
+def now_of(neuron: Neuron, on: On | Off, refusal: str | None, rests: float | None, layer: Layer | None) -> RunsNow:
     """`refusal` says why its document may not run, and `rests` until when a function rests."""
     if isinstance(on, On) and (on.neuron or neuron.is_awake):
-        return Now("killed", on.reason, f"KILLED: {on.reason}" if on.neuron else "")
+        return RunsNow("killed", on.reason, f"KILLED: {on.reason}" if on.neuron else "")
     if not neuron.is_awake:
-        return Now(neuron.status.value, neuron.reason)
+        return RunsNow(neuron.status.value, neuron.reason)
     if refusal:
-        return Now("refused", refusal, f"DOES NOT RUN: {refusal}")
+        return RunsNow("refused", refusal, f"DOES NOT RUN: {refusal}")
     if rests is not None:
         why = "too many calls hung, crashed or cost more than its budget"
-        return Now("resting", why, f"rests until {local_time(rests)}: {why}")
-    return Now("ready") if neuron.is_function else _in_layer(neuron, layer)
+        return RunsNow("resting", why, f"rests until {local_time(rests)}: {why}")
+    return RunsNow("ready") if neuron.is_function else _in_layer(neuron, layer)
 
 
-def _in_layer(neuron: Neuron, layer: Layer | None) -> Now:
+def _in_layer(neuron: Neuron, layer: Layer | None) -> RunsNow:
     if layer is None or not layer.leads:
-        return Now("asleep", "no process runs the neurons")
+        return RunsNow("asleep", "no process runs the neurons")
     nerve = layer.nerve(neuron.id)
-    return Now("starting") if nerve is None else Now(nerve.state, nerve.reason, str(nerve))
+    return RunsNow("starting") if nerve is None else RunsNow(nerve.state, nerve.reason, str(nerve))
 
 
 def fit_in(text: str, width: int) -> str:

@@ -31,7 +31,7 @@ from neurons import (
 )
 
 from .exits import REFUSED, CommandError
-from .neuron_life import Now, life_facts, life_lines, now_of
+from .neuron_life import RunsNow, life_facts, life_lines, now_of
 from .neuron_rows import (
     counted,
     facts_of,
@@ -120,7 +120,9 @@ class _Look:
             seen,
             lambda neuron: life_lines(neuron, around, self._now, self._width),
         )
-        below = layer_lines(layer, is_killed=is_killed) if any(neuron.is_awake for neuron in neurons) else []
+        # Functions need no such process: each program that calls one runs it.
+        has_nerves = any(neuron.is_awake and not neuron.is_function for neuron in neurons)
+        below = layer_lines(layer, is_killed=is_killed) if has_nerves else []
         if any(neuron.status is Status.AWAITING_OWNER for neuron in neurons):
             below.append("To decide: cortex neurons show ID, and then approve, reject or modify")
         if below:
@@ -144,6 +146,8 @@ class _Look:
             lines.append(f"  {'now':13} {seen}")
         if neuron.request is not None:
             lines += ["", how_to_decide(neuron)]
+        elif neuron.status is Status.DISABLED:
+            lines += ["", f"To let it run again: cortex neurons enable {neuron.id}"]
         first, *rest = set_in(lines, width)
         yield self._paint(first, "bold")
         yield from rest
@@ -179,7 +183,7 @@ class _Look:
         }
         return facts_of(neuron, self._now, self._switch.state(neuron.id), nerve, life, in_full=in_full)
 
-    def _now_of(self, neuron: Neuron, layer: Layer | None) -> Now:
+    def _now_of(self, neuron: Neuron, layer: Layer | None) -> RunsNow:
         refusal = why_not_awake(neuron, self._key) if neuron.is_awake and self._key is not None else None
         return now_of(neuron, self._switch.state(neuron.id), refusal, self._rests_until(neuron), layer)
 
@@ -246,7 +250,7 @@ def _more_of(neuron: Neuron, now: float) -> Iterator[str]:
     if neuron.status is Status.TRIAL:
         yield f"  {'trial':13} {progress_text(neuron, now)}"
     if counters_of(neuron).signals:
-        yield f"  {'so far':13} {counted(counters_of(neuron))}"
+        yield f"  {'so far':13} {counted(neuron, counters_of(neuron))}"
     if error := counters_of(neuron).last_error:
         yield f"  {'last error':13} {' '.join(error.split())}"
     # Below an open question the approval of an earlier version would look like one of this.

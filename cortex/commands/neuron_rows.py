@@ -53,7 +53,7 @@ def list_lines(
         also = seen.get(neuron.id)
         what = f"{also}; {_what(neuron, now)}" if also else _what(neuron, now)
         if room < LEAST_TEXT:
-            counts = f"v{neuron.version}, {_count(counters.signals)} signals, {_count(counters.errors)} errors"
+            counts = f"v{neuron.version}, {_count(counters.signals)} {_asked(neuron)}, {_count(counters.errors)} errors"
             head = wrapped(f"{neuron.id}: {neuron.status.value}", width)
             yield from (paint(line, _STYLES[neuron.status]) for line in head)
             yield from (*_below(counts, width), *_below(what, width), *(paint(line, "dim") for line in below(neuron)))
@@ -132,10 +132,11 @@ def progress_text(neuron: Neuron, now: float) -> str:
     if trial is None:
         return ""
     found = progress(neuron, now)
-    seen = f"{_count(trial.counters.signals)} of {trial.min_signals} signals"
+    seen = f"{_count(trial.counters.signals)} of {trial.min_signals} {_asked(neuron)}"
     left = "time is up" if found.hours_left <= 0 else f"{_hours(found.hours_left)} left"
     # What is missing when all else is there: it came in a burst.
-    more = f", signals needed in {found.spread_left} more hours" if found.spread_left and not found.signals_left else ""
+    is_a_burst = found.spread_left and not found.signals_left
+    more = f", {_asked(neuron)} needed in {found.spread_left} more hours" if is_a_burst else ""
     return f"{found.share * 100:.0f} %, {seen}, {left}{more}"
 
 
@@ -159,16 +160,21 @@ def progress_left(neuron: Neuron) -> str:
     trial = neuron.trial
     if trial is None:
         return "for a while"
-    return f"at least {_hours((trial.ends_at - trial.started_at) / 3600)} and {trial.min_signals} signals"
+    return f"at least {_hours((trial.ends_at - trial.started_at) / 3600)} and {trial.min_signals} {_asked(neuron)}"
 
 
-def counted(counters: Counters) -> str:
-    parts = [f"{_count(counters.signals)} signals", f"{_count(counters.errors)} errors"]
-    parts += [f"{_count(counters.emitted)} emitted", f"{counters.energy:.4g} energy"]
+def _asked(neuron: Neuron) -> str:
+    return "calls" if neuron.is_function else "signals"
+
+
+def counted(neuron: Neuron, counters: Counters) -> str:
+    parts = [f"{_count(counters.signals)} {_asked(neuron)}", f"{_count(counters.errors)} errors"]
+    parts += [] if neuron.is_function else [f"{_count(counters.emitted)} emitted"]
+    parts += [f"{counters.energy:.4g} energy"]
     if counters.restarts:
         parts.append(f"{_count(counters.restarts)} restarts")
     if counters.last_signal_at is not None:
-        parts.append(f"the last signal at {local_time(counters.last_signal_at)}")
+        parts.append(f"the last at {local_time(counters.last_signal_at)}")
     return ", ".join(parts)
 
 

@@ -117,7 +117,7 @@ class RunLines:
         """Print what has changed since the last time."""
         if overview.state.value != self._state:
             self._state = overview.state.value
-            self.write("state", f"{self._state}, with {_neurons(len(overview.nerves))}", state=self._state)
+            self.write("state", what_it_does(overview), state=self._state)
         nerves = {view.neuron.id: (view.state.value, view.reason) for view in overview.nerves}
         for neuron, (state, reason) in nerves.items():
             if self._nerves.get(neuron) != (state, reason):
@@ -138,6 +138,19 @@ class RunLines:
         else:
             line = f"{styled(local_time(now, '%H:%M:%S'), 'dim', sys.stdout)}  {visible(text)}"
         print(line, flush=True)
+
+
+def what_it_does(overview: Overview) -> str:
+    """What this process does for the neurons, in a sentence."""
+    match overview.state.value:
+        case "leading":
+            return f"This process runs the neurons now: {_neurons(len(overview.nerves))}"
+        case "standby":
+            return "Another process on this home runs the neurons; this one takes over when it ends"
+        case "killed":
+            return 'The kill switch is on: no neuron runs before "cortex revive --reason …"'
+        case _:
+            return "No neuron runs in this process: neurons.autonomic.enabled is off"
 
 
 def how_it_is(state: str, reason: str) -> str:

@@ -66,7 +66,8 @@ def layer_lines(layer: Layer | None, *, is_killed: bool = False) -> list[str]:
     if layer is None or not layer.leads:
         if is_killed:
             return ["No process runs the neurons now, and none may before the kill switch is turned off: cortex revive"]
-        return ["No process runs the neurons now; they wake up with the next agent on this home"]
+        how = "with the next agent on this home, or with cortex neurons run"
+        return [f"No process runs the neurons now; they wake up {how}"]
     if layer.state == LayerState.KILLED:
         return [f"Process {layer.pid} holds the neurons and has stopped them, because the kill switch is on"]
     counts = layer.counts

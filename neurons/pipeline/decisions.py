@@ -31,7 +31,7 @@ from ..contracts import (
 from ..habits import sketched
 from .approval import ApprovalKey, why_not_approved
 from .hashes import about_hash, canonical, code_hash, policy_hash, shown_hash
-from .lifecycle import Event, changed
+from .lifecycle import Event, changed, in_words
 from .proposal import Proposal
 from .trial import begun
 
@@ -124,7 +124,7 @@ def approved(
     open question about exactly this, and when its code uses files and no folder is given."""
     request = neuron.request
     if neuron.status is not Status.AWAITING_OWNER or request is None:
-        raise Refused(f'Cannot approve "{neuron.id}": nothing is asked about it (status: {neuron.status.value})')
+        raise Refused(f'Cannot approve "{neuron.id}": nothing is asked about it, it is {in_words(neuron.status)}')
     if now >= request.expires_at:
         raise Refused(f'Cannot approve "{neuron.id}": the question has expired; it has to be asked again')
     _check_shown(neuron, request, shown)

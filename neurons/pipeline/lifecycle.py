@@ -63,15 +63,21 @@ _WORDS = {
     Event.ROLLBACK_QUARANTINE: "roll back",
 }
 _IN_WORDS = {_Q: "in quarantine", _O: "awaiting its owner", _T: "on trial"}
+_HINTS = {"reject": "; to stop it, disable it", "disable": " already", "enable": "; only a disabled one is enabled"}
+
+
+def in_words(status: Status) -> str:
+    """To be said after "it is"."""
+    return _IN_WORDS.get(status, status.value)
 
 
 def after(status: Status | None, event: Event) -> Status:
     """The status that the event leads to. Raises Refused when the event is not allowed in this status."""
     found = TABLE.get((status, event))
     if found is None:
-        state = "has no status yet" if status is None else f"is {_IN_WORDS.get(status, status.value)}"
+        state = "has no status yet" if status is None else f"is {in_words(status)}"
         what = _WORDS.get(event, event.value.partition("_")[0])
-        raise Refused(f"Cannot {what} a neuron that {state}")
+        raise Refused(f"Cannot {what} a neuron that {state}{_HINTS.get(what, '')}")
     return found
 
 

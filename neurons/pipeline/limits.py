@@ -12,7 +12,7 @@ from ..contracts import DAY_S, Neuron, NeuronSettings, Policy, ProposalSettings,
 from ..habits import in_common, parts_of
 from .comments import is_mostly_comment
 from .hashes import code_hash, policy_hash
-from .lifecycle import Event
+from .lifecycle import Event, in_words
 from .neuron_grants import covers
 from .proposal import Proposal, first_alike, remembered
 
@@ -94,7 +94,9 @@ def _check_same(proposal: Proposal, neurons: Iterable[Neuron]) -> None:
     for neuron in neurons:
         is_there = neuron.status is not Status.DISABLED and policy_hash(neuron.policy) == policy
         if is_there and _squeezed(neuron.code) == squeezed:
-            raise Refused(f'neuron "{neuron.name}" has the same code and may do the same; it is {neuron.status.value}')
+            raise Refused(
+                f'neuron "{neuron.name}" has the same code and may do the same; it is {in_words(neuron.status)}'
+            )
 
 
 def _check_failed(proposal: Proposal, neurons: Iterable[Neuron], found: Fingerprint | None, since: float) -> None:

@@ -183,6 +183,10 @@ class Proposal(Part):
         except ValidationError as error:
             first = error.errors(include_url=False, include_context=False, include_input=False)[0]
             place = ".".join(str(part)[:60] for part in first["loc"]) or "proposal"
+            if place == "name" and first["type"] == "string_pattern_mismatch":
+                raise Refused(
+                    "name: it has 2 to 60 letters, digits, spaces, _ and -, and begins with a letter"
+                ) from None
             raise Refused(f"{place}: {first['msg'].removeprefix('Value error, ')}") from None
 
     @property

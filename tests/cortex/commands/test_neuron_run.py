@@ -177,6 +177,22 @@ async def test_the_unit_is_printed_and_nothing_is_written(tmp_path: Path) -> Non
     assert list(home.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        (LayerState.LEADING, "This process runs the neurons now: 0 neurons"),
+        (LayerState.STANDBY, "Another process on this home runs the neurons; this one takes over when it ends"),
+        (LayerState.KILLED, 'The kill switch is on: no neuron runs before "cortex revive --reason …"'),
+    ],
+)
+def test_a_person_reads_in_a_sentence_what_the_process_does(
+    capsys: pytest.CaptureFixture[str], state: LayerState, words: str
+) -> None:
+    counts = Counts(emitted=0, unheard=0, delivered=0, waiting=0, wakes=0, listener_errors=0, dropped={})
+    RunLines(as_json=False).overview(Overview(state, 1.0, (), counts, ""))
+    assert capsys.readouterr().out.endswith(f"  {words}\n")
+
+
 def test_a_neuron_without_its_tool_is_told_with_what_lends_it() -> None:
     assert how_it_is("awake", "") == "awake"
     assert how_it_is("trouble", 'tools: there is no tool "shop.stock" for neurons; there are: none') == (

@@ -760,8 +760,8 @@ def test_a_file_is_no_place_to_export_to(shell, tmp_path):
 
 def test_refusals_are_sentences(shell):
     neuron = shell.agent.in_trial()
-    assert "Cannot enable a neuron that is on trial" in shell("enable", neuron.id).err
-    assert "nothing is asked about it (status: trial)" in shell("approve", neuron.id, "--hash", "0" * 8).err
+    assert "Cannot enable a neuron that is on trial; only a disabled one is enabled" in shell("enable", neuron.id).err
+    assert "nothing is asked about it, it is on trial" in shell("approve", neuron.id, "--hash", "0" * 8).err
     assert "the number of a version, which history shows, and not 'x'" in shell("rollback", neuron.id, "x").err
 
 
@@ -828,6 +828,30 @@ def test_a_function_that_rests_says_until_when(shell):
     assert "rests until" in shell("list").out
     assert shell("list", "--json").json[0]["now"]["state"] == "resting"
     assert shell("list", "--json").json[0]["restsUntil"] == pytest.approx(time.time() + 3_600, abs=120)
+
+
+def test_of_a_function_calls_are_counted_and_no_process_is_missed(shell):
+    function = shell.agent.in_trial(
+        name="CompoundInterest", kind="function", inputSignals=[], outputSignals=[], parameters={"type": "object"}
+    )
+    shell.agent.deliver(function.id, Delivered(at=time.time(), signals=3))
+    assert "0 %, 3 of 50 calls, 24 h left" in shell("list").out
+    assert "No process runs the neurons" not in shell("list").out
+    shown_of_it = shell("show", function.id).out
+    assert "so far        3 calls, 0 errors, 0 energy" in shown_of_it
+    assert "emitted" not in shown_of_it
+
+
+def test_refusals_say_what_to_do_or_how_it_is(shell):
+    neuron = shell.agent.in_trial()
+    assert "nothing is asked about it, it is on trial" in shell("approve", neuron.id).err, "there is nothing to look at"
+    assert (
+        "Cannot reject a neuron that is on trial; to stop it, disable it"
+        in shell("reject", neuron.id, "--reason", "x").err
+    )
+    assert shell("disable", neuron.id).code == 0
+    assert f"To let it run again: cortex neurons enable {neuron.id}" in shell("show", neuron.id).out
+    assert "Cannot disable a neuron that is disabled already" in shell("disable", neuron.id).err
 
 
 def test_programs_read_in_one_word_whether_a_neuron_runs(shell):

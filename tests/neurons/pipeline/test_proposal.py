@@ -43,6 +43,11 @@ def test_nothing_that_a_person_must_know_is_left_out(missing):
 # Names
 
 
+@pytest.mark.parametrize("name", ["Z", "7 seas", "x" * 61])
+def test_a_name_that_is_none_is_refused_in_words(name):
+    refused("name: it has 2 to 60 letters, digits, spaces, _ and -, and begins with a letter", name=name)
+
+
 @pytest.mark.parametrize(
     "name",
     [
