@@ -34,6 +34,7 @@ from .record import record
 from .redaction import redaction
 from .signals import signals
 from .storage import storage
+from .telemetry import telemetry
 from .tools import Echo, echo
 from .turn import turn
 from .wall import files, network, wall
@@ -51,7 +52,7 @@ SEQUENTIAL = "let last; for (let i = 0; i < 100; i++) last = await tools.echo({ 
 PARALLEL = "return (await Promise.all(Array.from({ length: 100 }, (_, i) => tools.echo({ i })))).length"
 OTHERS = (
     *(wall, network, files, turn, record, cache, discovery, mcp),
-    *(redaction, program, looks, signals, storage, neurons, functions, habits, kill, workflows),
+    *(redaction, program, looks, signals, storage, neurons, functions, habits, kill, workflows, telemetry),
 )
 
 

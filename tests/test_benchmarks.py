@@ -9,6 +9,7 @@ import anyio
 import pytest
 
 from benchmarks.measure import Row, p50, p95, p99, table
+from benchmarks.telemetry import telemetry
 from benchmarks.workflows import journal_of_runs, workflows
 
 ROOT = Path(__file__).parent.parent
@@ -58,4 +59,17 @@ def test_the_benchmark_of_workflows_measures_a_hybrid_and_an_abort(tmp_path, mon
         "  the run, p95",
         "abort to a dead process, p50",
         "  the slowest of them",
+    ]
+
+
+def test_the_benchmark_of_telemetry_measures_off_api_sdk_and_a_scrape(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows: list[Row] = []
+    anyio.run(telemetry, 1, rows.append)
+    assert [row.name for row in rows] == [
+        "spans, without an SDK",
+        "five spans, the API alone",
+        "five spans, the SDK in batches",
+        "metrics, a record summed up for the first time",
+        "metrics, a scrape with nothing new",
     ]

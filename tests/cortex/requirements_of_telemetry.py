@@ -12,6 +12,7 @@ OF_HOME = "tests/cortex/telemetry/test_home_metrics.py::"
 
 TRACE = "tests/cortex/telemetry/test_tracing.py::"
 NAMES = "tests/cortex/telemetry/test_span_names.py::"
+EXAMPLE = "tests/examples/test_telemetry.py::"
 SCRAPE = "tests/cortex/console/test_metrics_page.py::"
 
 SETTINGS = {
@@ -56,6 +57,18 @@ REQUIREMENTS = (
             TRACE + "test_a_program_without_opentelemetry_does_not_load_it",
             TRACE + "test_spans_that_nobody_samples_cost_no_attributes_and_leave_no_trace_in_the_record",
             TRACE + "test_a_dead_collector_delays_no_run_and_what_it_lost_is_counted",
+            "tests/test_benchmarks.py::test_the_benchmark_of_telemetry_measures_off_api_sdk_and_a_scrape",
+        ),
+    ),
+    Requirement(
+        "TELEMETRY-EXAMPLE",
+        "console 6",
+        "A dashboard, alerts, a collector and a program stand ready, and name only metrics, labels and ports that there are",
+        (
+            EXAMPLE + "test_each_metric_and_label_of_an_expression_is_one_that_is_printed",
+            EXAMPLE + "test_the_dashboard_has_a_panel_for_each_metric_and_no_two_in_one_place",
+            EXAMPLE + "test_the_files_of_the_example_fit_together",
+            EXAMPLE + "test_the_program_sends_a_trace",
         ),
     ),
     Requirement(

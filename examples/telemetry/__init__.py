@@ -1,0 +1,1 @@
+"""Metrics and traces of an agent, for Prometheus, Grafana and a collector of OpenTelemetry."""
