@@ -203,13 +203,13 @@ class MotorCortex:
         guard = await stack.enter_async_context(Guard()) if self.settings.execute.guard else None
         if self.servers is not None:  # before the neurons, which may use their tools
             await stack.enter_async_context(self.servers)
+        tracing = self._tracing = tracing_of(self.settings)
+        if tracing is not None:
+            self._spine.listen(tracing.hear)
         living = None
         if isinstance(runtime, ResidentHost):
             living = await stack.enter_async_context(self.learning.alive(self._surroundings(runtime, guard)))
         self._living = living
-        tracing = self._tracing = tracing_of(self.settings)
-        if tracing is not None:
-            self._spine.listen(tracing.hear)
         stack.push_async_callback(self._discovery.aclose)
         self._program.begin()
         stack.callback(self._program.end)
@@ -274,6 +274,7 @@ class MotorCortex:
             runner=self._runner,
             require=lambda: require_acting(self.switch, self._journal),
             on_call=self._on_call_of,
+            tracing=self._tracing,
         )
 
     def _learned(self) -> Sequence[UsableTool]:

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
         said_in,
         where_told,
     )
-    from .tracing import Spanned, TracedCall, Tracing
+    from .tracing import Came, Spanned, TracedCall, Tracing
 else:
     __all__, __getattr__ = lazy_door(
         __name__,
@@ -62,6 +62,6 @@ else:
                 "Blocked Denied Reason Refusal blocked calls_told denied failed headline noted reason_of "
                 "reason_of_fault reply reply_code said_in where_told"
             ),
-            "tracing": "Spanned TracedCall Tracing",
+            "tracing": "Came Spanned TracedCall Tracing",
         },
     )

@@ -9,12 +9,17 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
+    from neurons import Neuron
+
     from .events import CortexEvent
 
 Spanned: TypeAlias = AbstractContextManager[object]
 
 TracedCall: TypeAlias = Callable[[str, str, str, "int | None"], Spanned]
 """Surrounds one call of a tool: its name, who calls it, the policy that holds, and the number of the run that calls."""
+
+Came: TypeAlias = Callable[[int, int, float], None]
+"""Called with what came of a delivery: signals emitted, errors, energy used."""
 
 
 class Tracing(Protocol):
@@ -30,6 +35,10 @@ class Tracing(Protocol):
 
     def tool_calls(self, turn: str) -> TracedCall:
         """What surrounds the calls of tools of this turn."""
+        ...
+
+    def delivery(self, neuron: Neuron, signals: int) -> AbstractContextManager[Came]:
+        """Surrounds the delivery of this many signals to a neuron."""
         ...
 
     def hear(self, event: CortexEvent) -> None:

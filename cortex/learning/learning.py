@@ -51,6 +51,7 @@ from .outcome_notes import OutcomeNotes
 from .owner_outcomes import OwnerOutcomes
 
 if TYPE_CHECKING:
+    from cortex.contracts import Tracing
     from cortex.home import HomePorts
     from cortex.settings import Settings
     from cortex.tools import OnCall
@@ -99,6 +100,8 @@ class Surroundings:
     """Raises ToolError while nothing may act."""
     on_call: Callable[[str], OnCall]
     """Makes the callback for the tool calls of a neuron, by its id."""
+    tracing: Tracing | None = None
+    """Draws spans of deliveries; None where no SDK of OpenTelemetry is configured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,6 +269,7 @@ class Learning:
             storage=self.storage,
             courier=Delivery(around.channels, around.wake, around.answer, record=self._record),
             runner=around.runner,
+            traced=None if around.tracing is None else around.tracing.delivery,
             folders=NeuronFolders(
                 self._settings.home, self.pipeline, around.is_killed, self._record, own_files(self._settings)
             ),

@@ -237,6 +237,8 @@ class TelemetrySettings(Section):
     """False: no spans, whatever the program has configured."""
     content: bool = False
     """Also code, arguments and replies, without secrets, up to 4 KiB each."""
+    neuron_every: NotNegative = 100
+    """Of the deliveries of signals to neurons, the first and then each one in this many is a span; 0 for none."""
 
 
 class McpSettings(Section):

@@ -25,6 +25,7 @@ from cortex.contracts import (
 from cortex.runs import ObservedRun, run_id
 
 from . import span_names as names
+from .neuron_spans import Deliveries
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context
@@ -66,7 +67,7 @@ def tracing_of(settings: Settings) -> SpanTracing | None:
     from .content import Content  # noqa: PLC0415 - only where there are spans
 
     content = Content(settings.redaction) if settings.telemetry.content else None
-    return SpanTracing(tracer_of(provider), content)
+    return SpanTracing(tracer_of(provider), content, settings.telemetry.neuron_every)
 
 
 def tracer_of(provider: TracerProvider) -> Tracer:
@@ -80,8 +81,9 @@ def tracer_of(provider: TracerProvider) -> Tracer:
 class SpanTracing:
     """A `cortex.contracts.Tracing`."""
 
-    def __init__(self, tracer: Tracer, content: Content | None = None) -> None:
+    def __init__(self, tracer: Tracer, content: Content | None = None, neuron_every: int = 0) -> None:
         self._tracer = tracer
+        self.delivery = Deliveries(tracer, neuron_every).delivery
         self._content = content
         self._runs: OrderedDict[int, tuple[RunCodeIntent, OpenSpan]] = OrderedDict()
         self._contexts: dict[tuple[str, int], Context] = {}

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from ..contracts import Courier, Energy, Lease, LentFolders, Neuron, NeuronSettings, Skills, Storage, Wake
     from ..pipeline import Pipeline
+    from .surroundings import TracedDelivery
 
 _OPEN_TIMEOUT_S = 5.0
 
@@ -61,6 +62,7 @@ class Autonomic:
         lock: Lease | None = None,
         storage: Storage | None = None,
         folders: LentFolders | None = None,
+        traced: TracedDelivery | None = None,
         courier: Courier | None = None,
         runner: bool = False,
     ) -> None:
@@ -73,7 +75,7 @@ class Autonomic:
         self._store = AutonomicStore(
             pipeline, self._account, storage=storage, skills=skills, lock=lock, publish=publish
         )
-        lent = Lent(hosts, tools, network, folders)
+        lent = Lent(hosts, tools, network, folders, traced)
         self._delivery = Delivery(
             *(settings, self._standing, self._account, self._office, lent),
             now=now,

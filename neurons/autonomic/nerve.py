@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 from functools import reduce
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ..contracts import LastEmission, Neuron
     from .outbox import Held
     from .signal_queue import QueuedSignal
-    from .surroundings import Surroundings
+    from .surroundings import Came, Surroundings
 
 log = logging.getLogger("motor_cortex")
 
@@ -140,7 +140,8 @@ class Nerve:
             if most := await self._may_have():
                 batch = around.queue.take_batch(self.neuron.id, most, around.now())
             if batch:
-                await self._give(resident, batch)
+                with self._traced(len(batch)) as came:
+                    await self._give(resident, batch, came)
             else:
                 await self._wait()
 
@@ -164,7 +165,11 @@ class Nerve:
         self._around.rested()
         await self._news.wait()
 
-    async def _give(self, resident: Resident, batch: Sequence[QueuedSignal]) -> None:
+    def _traced(self, signals: int) -> AbstractContextManager[Came]:
+        traced = self._around.lent.traced
+        return nullcontext(_untraced) if traced is None else traced(self.neuron, signals)
+
+    async def _give(self, resident: Resident, batch: Sequence[QueuedSignal], came: Came) -> None:
         around = self._around
         try:
             # The sandbox has its own timeout for each signal: this one catches a sandbox that hangs.
@@ -179,6 +184,7 @@ class Nerve:
         self._pause_s = _FIRST_PAUSE_S
         around.answered.handled(len(batch))
         delivered = summed(self.neuron, batch, answer, around.settings, around.now())
+        came(delivered.emitted, delivered.errors, delivered.energy)
         self._note(delivered, answer.state)
         self.owed += delivered.energy
         self._is_settling = True
@@ -272,6 +278,10 @@ class Nerve:
             level = logging.INFO if isinstance(error, NotYet) else logging.WARNING
             log.log(level, 'Neuron "%s" has no process: %s', self.neuron.id, trouble)
         self.trouble = trouble
+
+
+def _untraced(emitted: int, errors: int, energy: float) -> None:
+    """Nothing is drawn of this delivery."""
 
 
 def identity(neuron: Neuron) -> tuple[object, ...]:

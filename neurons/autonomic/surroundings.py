@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from sandbox import HostTools, NetworkPolicy, ResidentHost
@@ -13,6 +14,12 @@ if TYPE_CHECKING:
     from .energy_account import EnergyAccount
     from .nerve import Nerve
     from .signal_queue import QueuedSignal, SignalQueue
+
+
+Came: TypeAlias = Callable[[int, int, float], None]
+"""Called with what came of a delivery: signals emitted, errors, energy used."""
+TracedDelivery: TypeAlias = "Callable[[Neuron, int], AbstractContextManager[Came]]"
+"""Surrounds the delivery of a number of signals to a neuron. Neither it nor what it gives raises or waits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +31,8 @@ class Lent:
     network: Callable[[Neuron], NetworkPolicy | None]
     folders: LentFolders | None = None
     """None where no neuron can use files."""
+    traced: TracedDelivery | None = None
+    """None where deliveries are not traced."""
 
 
 class Answered(Protocol):

@@ -18,6 +18,7 @@ SCRAPE = "tests/cortex/console/test_metrics_page.py::"
 SETTINGS = {
     "telemetry": {
         "traces": TRACE + "test_without_an_sdk_or_with_traces_off_there_is_no_tracing",
+        "neuron_every": TRACE + "test_deliveries_to_neurons_are_traces_of_their_own_and_few_are_drawn",
         "content": TRACE + "test_content_is_in_spans_only_if_the_owner_wants_it_and_then_without_secrets_and_short",
     }
 }
@@ -37,6 +38,15 @@ REQUIREMENTS = (
             TRACE + "test_a_kill_and_a_question_to_the_owner_are_events",
             TRACE + "test_a_cancelled_run_ends_its_spans",
             TRACE + "test_a_run_is_found_by_its_trace",
+        ),
+    ),
+    Requirement(
+        "TRACES-NEURONS",
+        "console 6",
+        "Deliveries to neurons are traces of their own, and of many only as few are drawn as the settings say",
+        (
+            TRACE + "test_deliveries_to_neurons_are_traces_of_their_own_and_few_are_drawn",
+            TRACE + "test_one_delivery_in_as_many_as_the_settings_say_is_drawn",
         ),
     ),
     Requirement(

@@ -8,19 +8,23 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import anyio
 import opentelemetry.trace
 import pytest
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 
 from cortex import Conversations, MotorCortex, Settings, Toolbox, run_turn
 from cortex.loop import AssistantMessage, ModelError, ModelReply, ToolRequest, Usage, ignore
 from cortex.runs import RunReader
-from cortex.telemetry import span_names as names
+from cortex.telemetry import SpanTracing, span_names as names
+from cortex.telemetry.tracing import tracer_of
+from tests.cortex.learning.test_learning_alive import COUNTER, Life, _soon  # noqa: F401 - a fixture
 from tests.cortex.telemetry.collector import collecting
 
 pytestmark = pytest.mark.deno
@@ -400,7 +404,8 @@ import sys, anyio
 from opentelemetry import trace
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 provider = TracerProvider()
 provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(sys.argv[2])))
@@ -428,3 +433,36 @@ async def test_the_spans_of_the_mcp_sdk_stand_below_ours_and_are_not_drawn_twice
     assert (len(ours), len(sent)) == (1, 1), done.stdout
     assert [one.parent for one in sent] == [ours[0].id]
     assert collector.path(sent[0])[:3] == [ROOT, CALL, "run_code isolated"]
+
+
+async def test_deliveries_to_neurons_are_traces_of_their_own_and_few_are_drawn(tmp_path, collector, provider):
+    life = Life(tmp_path / "home", telemetry={"neuron_every": 2})
+    own = provider.get_tracer("program")
+    with own.start_as_current_span("around"):
+        async with life.cortex() as cortex:
+            await life.approve(cortex, await life.propose(cortex, COUNTER))
+            for _ in range(4):
+                await life.open_doors(cortex)
+    provider.force_flush()
+    drawn = collector.named("neuron ")
+    assert len(drawn) == 2, "one in two"
+    assert {one.parent for one in drawn} == {""}
+    assert len({one.trace for one in drawn}) == 2
+    assert {one.kind for one in drawn} == {"CONSUMER"}
+    facts = drawn[0].attributes
+    assert (facts[names.SIGNALS], facts[names.EMITTED], facts[names.ERRORS]) == (1, 1, 0)
+    assert (drawn[0].name, facts[names.ENERGY_COST] > 0) == (f"neuron {facts[names.NEURON_ID]}", True)
+
+
+@pytest.mark.parametrize(("every", "drawn"), [(0, 0), (1, 6), (3, 2), (100, 1)])
+def test_one_delivery_in_as_many_as_the_settings_say_is_drawn(every, drawn):
+    kept = InMemorySpanExporter()
+    provider = TracerProvider(shutdown_on_exit=False)
+    provider.add_span_processor(SimpleSpanProcessor(kept))
+    tracing = SpanTracing(tracer_of(provider), None, every)
+    for _ in range(6):
+        with tracing.delivery(SimpleNamespace(id="crypto-price"), 1) as came:
+            came(0, 1, 0.0)
+    spans = kept.get_finished_spans()
+    assert len(spans) == drawn
+    assert all(span.attributes[names.ERROR_TYPE] == "neuron_error" for span in spans)
