@@ -20,6 +20,7 @@ from sandbox import DenoRuntime, ExecutionRequest, SandboxSettings
 from sandbox.process.command import find_deno
 
 from .cache import cache
+from .console import console
 from .discovery import discovery
 from .functions import functions
 from .habits import habits
@@ -53,6 +54,7 @@ PARALLEL = "return (await Promise.all(Array.from({ length: 100 }, (_, i) => tool
 OTHERS = (
     *(wall, network, files, turn, record, cache, discovery, mcp),
     *(redaction, program, looks, signals, storage, neurons, functions, habits, kill, workflows, telemetry),
+    console,
 )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import anyio
 import pytest
 
+from benchmarks.console import browser_path, console
 from benchmarks.measure import Row, p50, p95, p99, table
 from benchmarks.telemetry import telemetry
 from benchmarks.workflows import journal_of_runs, workflows
@@ -73,3 +74,23 @@ def test_the_benchmark_of_telemetry_measures_off_api_sdk_and_a_scrape(tmp_path, 
         "metrics, a record summed up for the first time",
         "metrics, a scrape with nothing new",
     ]
+
+
+@pytest.mark.soak
+@pytest.mark.browser
+@pytest.mark.deno
+def test_the_benchmark_of_the_console_measures_its_bars(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    if browser_path() is None:
+        pytest.skip("no Chromium: make browser installs it where it can")
+    rows: list[Row] = []
+    anyio.run(console, 1, rows.append)
+    assert [row.name for row in rows][1:5] == [
+        "first view of Now, all that it loads",
+        "first paint, Now, p50",
+        "first paint, 50 records, p50",
+        "first paint, a record, p50",
+    ]
+    assert len(rows) == 14
+    assert rows[1].held
