@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -22,6 +24,7 @@ MAX_READ_BYTES = 8 * 1024 * 1024
 """One page reads at most this much, and has a cursor to go on from."""
 MAX_LISTED = 1_000
 _MAX_ALIKE = 10
+_PLAIN = re.compile(r"[ !#-\[\]-~]+")
 
 
 class AmbiguousRun(LookupError):
@@ -78,6 +81,35 @@ class RunFilter:
             and (not self.text or self.text.casefold() in f"{entry.purpose}\n{entry.id}\n{entry.code_hash}".casefold())
         )
 
+    def sieve(self) -> Callable[[bytes], bool]:
+        """A check of a line that costs little beside reading it: False where it cannot fit."""
+        exact = {
+            "outcome": self.outcome,
+            "tier": self.tier,
+            "turn": self.turn,
+            "conversation": self.conversation,
+            "code_hash": self.code_hash,
+            "error_type": self.error_type,
+            "origin": self.origin,
+            "name": self.tool,
+        }
+        needles = [f'"{name}":{json.dumps(value)}'.encode() for name, value in exact.items() if value is not None]
+        # What JSON would escape, and letters whose capitals are other letters, are left to the filter itself.
+        text = self.text.lower().encode() if _PLAIN.fullmatch(self.text) else b""
+        host = self.host.encode() if self.host is not None and _PLAIN.fullmatch(self.host) else b""
+
+        def may_fit(line: bytes) -> bool:
+            if not all(needle in line for needle in needles):
+                return False
+            if b"\\u" in line:
+                return True
+            # The purpose, the id and the hash of the code stand before this member.
+            return (not text or text in line[: line.find(b',"timeout_ms":')].lower()) and (
+                not host or host in line.lower()
+            )
+
+        return may_fit
+
 
 EVERY_RUN = RunFilter()
 
@@ -88,7 +120,7 @@ class RunPage:
     before: str | None
     """Where the next page goes on; None at the end."""
     damaged: int = 0
-    """Lines of this page that are no runs."""
+    """Lines of this page that are no runs; with a filter, of those that it had to look at."""
 
 
 class RunReader:
@@ -105,11 +137,14 @@ class RunReader:
         damaged = 0
         most = min(max(1, most), MAX_LISTED)
         read_bytes, last = 0, None
+        may_fit = wanted.sieve()
         for position, line in self._backwards(before):
             if len(found) == most or read_bytes >= MAX_READ_BYTES:
                 return RunPage(tuple(found), last, damaged)
             read_bytes += len(line)
             last = position
+            if not may_fit(line):
+                continue
             entry = entry_of(line, position)
             if entry is None:
                 damaged += 1

@@ -98,6 +98,8 @@ REQUIREMENTS = (
             READ + "test_a_filter_finds_what_fits_all_that_it_says",
             READ + "test_a_run_is_found_by_its_id_or_by_a_beginning_that_only_it_has",
             READ + "test_what_is_no_cursor_is_refused",
+            READ + "test_the_check_before_a_line_is_read_leaves_out_nothing_that_fits",
+            READ + "test_lines_that_cannot_fit_are_not_parsed",
         ),
     ),
     Requirement(

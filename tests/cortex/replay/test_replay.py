@@ -178,7 +178,9 @@ async def test_calls_that_are_under_way_together_may_change_places(tmp_path):
 
 async def test_a_run_that_ran_out_of_time_does_so_again(tmp_path, shop):
     toolbox, _ = shop
-    settings, answer = await ran(tmp_path, toolbox, "console.log('on'); while (true) {}", timeoutMs=300)
+    settings, answer = await ran(
+        tmp_path, toolbox, "console.log('on'); while (true) {}", sandbox_config={"timeoutMs": 300}
+    )
     assert "TIMEOUT" in answer.text
     assert (await replayed(kept_in(settings), settings)).verdict == "same"
 
@@ -268,7 +270,7 @@ async def test_a_function_that_the_owner_was_asked_about_counts_as_one_to_ask_ab
 async def test_code_that_looks_at_the_clock_is_told_why_it_differs(tmp_path, shop):
     toolbox, _ = shop
     code = "const begin = Date.now(); while (Date.now() - begin < 30) {} return Date.now() - begin > 20"
-    settings, _ = await ran(tmp_path, toolbox, code, timeoutMs=2_000)
+    settings, _ = await ran(tmp_path, toolbox, code, sandbox_config={"timeoutMs": 2_000})
     kept = kept_in(settings)
     result = await replayed(replace(kept, code="return Date.now()"), settings)
     assert '"Date" tells the time' in result.note

@@ -280,3 +280,36 @@ def test_the_oldest_runs_make_way_when_there_is_too_much(tmp_path):
     left = [int(entry.turn, 16) for entry in RunReader(tmp_path).newest().runs]
     assert left == [*range(79, 79 - len(left), -1)]
     assert len(left) > 20
+
+
+@given(
+    st.builds(
+        RunFilter,
+        text=st.sampled_from(["", "RUN", "k", "ſ", "ss", '"', "\\", "ada ", "1-1", "timeout_ms"]),
+        outcome=st.sampled_from([None, "ok", "error"]),
+        tool=st.sampled_from([None, "a", 'b"', "ü"]),
+        host=st.sampled_from([None, "a.example", "ü.example"]),
+        turn=st.sampled_from([None, f"{1:016x}"]),
+        conversation=st.sampled_from([None, 'of "ada"', "\u202e"]),
+    ),
+    st.sampled_from(["run K", "ſtraße", 'ada "x" \\ \u212a', ',"timeout_ms":1 run', "\u202e"]),
+    st.sampled_from(["a", 'b"', "ü"]),
+    st.sampled_from(["https://A.example/", "https://ü.example/x", "nonsense"]),
+    st.sampled_from([None, 'of "ada"', "\u202e"]),
+)
+def test_the_check_before_a_line_is_read_leaves_out_nothing_that_fits(wanted, purpose, tool, url, conversation):
+    call = {"name": tool, "start_ms": 1, "ms": 2, "ok": True}
+    fetch = {"method": "GET", "url": url, "start_ms": 1, "ms": 2}
+    one = details(1, purpose=purpose, calls=(call,), requests=(fetch,), conversation=conversation)
+    line = line_of(one)[:-1]
+    if wanted.fits(entry_of(line)):
+        assert wanted.sieve()(line)
+
+
+def test_lines_that_cannot_fit_are_not_parsed(tmp_path, monkeypatch):
+    reader = written(tmp_path, *range(1, 50))
+    parsed = []
+    monkeypatch.setattr("cortex.runs.reader.entry_of", lambda line, at: parsed.append(line) or entry_of(line, at))
+    for wanted in (RunFilter(text="run 7"), RunFilter(tool="nothing"), RunFilter(turn=f"{7:016x}")):
+        reader.newest(wanted)
+    assert len(parsed) == 2
