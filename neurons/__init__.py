@@ -28,16 +28,12 @@ if TYPE_CHECKING:
     from .contracts.neuron import (
         Approval as Approval,
         Counters as Counters,
-        Difference as Difference,
         Emission as Emission,
-        Equality as Equality,
         FileGrant as FileGrant,
         Metadata as Metadata,
         Neuron as Neuron,
         Policy as Policy,
-        Report as Report,
         Request as Request,
-        ScenarioResult as ScenarioResult,
         Status as Status,
         StatusChange as StatusChange,
         Trial as Trial,
@@ -57,6 +53,12 @@ if TYPE_CHECKING:
         Storage as Storage,
         ToolExchange as ToolExchange,
         Wake as Wake,
+    )
+    from .contracts.report import (
+        Difference as Difference,
+        Equality as Equality,
+        Report as Report,
+        ScenarioResult as ScenarioResult,
     )
     from .contracts.schedule import Schedule as Schedule, schedule_of as schedule_of
     from .contracts.settings import (
@@ -130,14 +132,14 @@ else:
             "autonomic.timetable": "next_run",
             "contracts.errors": "Conflict NeuronError NoSuchNeuron NotYet Refused StorageError",
             "contracts.neuron": (
-                "Approval Counters Difference Emission Equality FileGrant Metadata Neuron Policy Report Request "
-                "ScenarioResult Status StatusChange Trial Version"
+                "Approval Counters Emission FileGrant Metadata Neuron Policy Request Status StatusChange Trial Version"
             ),
             "contracts.schedule": "Schedule schedule_of",
             "contracts.ports": (
                 "Courier Document Emitted Energy LentFolders Lease Record Recording Skills StatusRecords Storage "
                 "ToolExchange Wake"
             ),
+            "contracts.report": "Difference Equality Report ScenarioResult",
             "contracts.settings": (
                 "HabitSettings NeuronSettings OwnerSettings is_local_name is_loopback webhook_problem"
             ),

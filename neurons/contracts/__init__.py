@@ -30,19 +30,13 @@ if TYPE_CHECKING:
         Action,
         Approval,
         Counters,
-        Difference,
         Emission,
-        Equality,
         FileGrant,
-        FileNeed,
         Kind,
         Metadata,
         Neuron,
-        Part,
         Policy,
-        Report,
         Request,
-        ScenarioResult,
         SignalType,
         Status,
         StatusChange,
@@ -52,6 +46,7 @@ if TYPE_CHECKING:
         function_name,
         storable,
     )
+    from .part import Part
     from .ports import (
         Change,
         Courier,
@@ -70,6 +65,7 @@ if TYPE_CHECKING:
         Wake,
     )
     from .program import cost_of, file_need, may_use_files, program_of
+    from .report import Difference, Equality, FileNeed, Report, ScenarioResult
     from .schedule import MAX_SCHEDULES, Schedule, schedule_of
     from .settings import (
         DAY_S,
@@ -111,16 +107,17 @@ else:
             "emission": "LastEmission MAX_OUTBOX MAX_TOLD Outgoing emission_text kept_text",
             "errors": "Conflict NeuronError NoSuchNeuron NotYet Refused StorageError",
             "neuron": (
-                "AWAKE Action Approval Counters Difference Emission Equality FileGrant FileNeed Kind MAX_EMISSION_TEXT "
-                "MAX_HOSTS MAX_PURPOSE MAX_SIGNALS MAX_TOOLS Metadata NAME_PATTERN Neuron Part Policy Report Request "
-                "SIGNAL_PATTERN ScenarioResult SignalType Status StatusChange Trial Version Watch "
-                "function_name storable"
+                "AWAKE Action Approval Counters Emission FileGrant Kind MAX_EMISSION_TEXT MAX_HOSTS MAX_PURPOSE "
+                "MAX_SIGNALS MAX_TOOLS Metadata NAME_PATTERN Neuron Policy Request SIGNAL_PATTERN "
+                "SignalType Status StatusChange Trial Version Watch function_name storable"
             ),
+            "part": "Part",
             "ports": (
                 "Change Courier Document Emitted Energy LentFolders Lease Json Record Recording Skills StatusRecords "
                 "Storage ToolExchange Wake"
             ),
             "program": "cost_of file_need may_use_files program_of",
+            "report": "Difference Equality FileNeed Report ScenarioResult",
             "schedule": "MAX_SCHEDULES Schedule schedule_of",
             "settings": (
                 "AutonomicSettings CostSettings DAY_S FunctionSettings HOUR_S HabitSettings MINUTE_S NeuronSettings "

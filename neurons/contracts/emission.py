@@ -9,9 +9,10 @@ import re
 import unicodedata
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
-from pydantic.alias_generators import to_camel
+from pydantic import Field
 from pydantic_core import to_json
+
+from .part import Part
 
 MAX_OUTBOX = 64
 """Emissions of one neuron that are written and have not left it. The newest stay."""
@@ -27,14 +28,7 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 Id = Annotated[str, Field(min_length=1, max_length=_MAX_ID)]
 
 
-class _Kept(BaseModel):
-    # Deferred: a command that reads neurons must not build what it does not use.
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True, defer_build=True
-    )
-
-
-class LastEmission(_Kept):
+class LastEmission(Part):
     """The last thing that a neuron emitted, for its owner."""
 
     at: float
@@ -45,7 +39,7 @@ class LastEmission(_Kept):
     """Who was told: "console", "webhook", "desktop", "chat", "host"; empty when nobody was, or not yet."""
 
 
-class Outgoing(_Kept):
+class Outgoing(Part):
     """An emission that is written and not told yet. It is told after a restart, and then only once."""
 
     id: Id

@@ -14,7 +14,8 @@ from sandbox import ResidentProgram, Tier
 if TYPE_CHECKING:
     from sandbox import SignalAnswer, Work
 
-    from .neuron import FileNeed, Neuron
+    from .neuron import Neuron
+    from .report import FileNeed
     from .settings import CostSettings, NeuronSettings
 
 # The operations on files as the host is asked for them, and the functions of `Deno` that ask.

@@ -19,13 +19,14 @@ import anyio
 import anyio.abc
 import anyio.to_thread
 
-from sandbox import ErrorType, SandboxUnavailable, Tier, ToolError, Work
+from sandbox import ErrorType, SandboxUnavailable, ToolError, Work
 
 from ..autonomic import identity
 from ..contracts import NeuronError, NotYet, program_of
 from ..pipeline import rests_until
 from .calling import FunctionAnswer, call_function, result_problem
 from .function_accounts import FunctionAccounts
+from .open_functions import OpenFunctions
 from .resident_function import ResidentFunction
 
 if TYPE_CHECKING:
@@ -41,9 +42,7 @@ LOOK_S = 0.5
 MAX_AGE_S = 1.0
 """A call never goes by a view of the documents that is older."""
 LOOK_TIMEOUT_S = 5.0
-ROOM_TIMEOUT_S = 10.0
 CALL_TIMEOUT_S = 120.0
-FULL_S = 0.05
 CLOSE_TIMEOUT_S = 5.0
 MAX_MESSAGE = 500
 
@@ -71,10 +70,7 @@ class Functions:
         now: Callable[[], float] = time.time,
     ) -> None:
         self._pipeline = pipeline
-        self._hosts = hosts
         self._settings = settings
-        self._tools = tools
-        self._network = network
         self._is_killed = is_killed
         self._now = now
         self._accounts = FunctionAccounts(pipeline, energy, settings, skills=skills, now=now)
@@ -83,7 +79,7 @@ class Functions:
         self._stamp: object = object()
         self._looked_at = float("-inf")
         self._trouble = ""
-        self._open: dict[str, ResidentFunction] = {}
+        self._open = OpenFunctions(hosts, settings, tools, network)
         self._stack = AsyncExitStack()
         self._tasks: anyio.abc.TaskGroup | None = None
 
@@ -107,8 +103,7 @@ class Functions:
     async def __aexit__(self, *exc: object) -> None:
         if self._tasks is None:
             return
-        for one in self._open.values():
-            one.end()
+        self._open.end_all()
         self._tasks.cancel_scope.cancel()
         self._tasks = None
         await self._stack.aclose()
@@ -125,7 +120,8 @@ class Functions:
         neuron = await self._current(name)
         self._require(neuron)
         began = anyio.current_time()
-        one = await self._opened(neuron)
+        assert self._tasks is not None
+        one = await self._open.opened(neuron, self._tasks)
         one.calls += 1
         try:
             answer = await self._answered(one, arguments)
@@ -209,55 +205,6 @@ class Functions:
         message = f'Function "{neuron.function_name}" cannot run now: {why}'
         return ToolError(message, code="unavailable", retryable=True)
 
-    # Processes
-
-    async def _opened(self, neuron: Neuron) -> ResidentFunction:
-        """The open function, counted as used. Raises ToolError when too many calls wait."""
-        one = self._open.get(neuron.id)
-        if one is None or one.is_ended or one.identity != identity(neuron):
-            one = await self._newly_opened(neuron)
-        if one.calls >= self._settings.functions.max_waiting:
-            message = f'Function "{neuron.function_name}" has {one.calls} calls waiting: wait for some of them'
-            raise ToolError(message, code="busy", retryable=True)
-        return one
-
-    async def _newly_opened(self, neuron: Neuron) -> ResidentFunction:
-        give_up = anyio.current_time() + ROOM_TIMEOUT_S
-        while True:
-            one = self._open.get(neuron.id)
-            if one is not None and not one.is_ended and one.identity == identity(neuron):
-                return one  # another call was faster
-            if one is not None:
-                one.end()
-                await one.over.wait()
-                self._forget(one)
-                continue
-            if len(self._open) < self._settings.functions.max_processes:
-                assert self._tasks is not None
-                one = ResidentFunction(neuron, identity(neuron), partial(self._process, neuron))
-                self._open[neuron.id] = one
-                self._tasks.start_soon(one.run)
-                return one
-            idle = [other for other in self._open.values() if not other.calls]
-            if idle:
-                oldest = min(idle, key=lambda other: other.used_at)
-                oldest.end()
-                await oldest.over.wait()
-                self._forget(oldest)
-            elif anyio.current_time() > give_up:
-                most = self._settings.functions.max_processes
-                raise ToolError(f"{most} other functions are at work: try again later", code="busy", retryable=True)
-            else:
-                await anyio.sleep(FULL_S)
-
-    def _process(self, neuron: Neuron) -> Any:
-        network = self._network(neuron) if neuron.tier is Tier.NETWORK else None
-        return self._hosts.resident(program_of(neuron, self._settings), self._tools(neuron), network=network)
-
-    def _forget(self, one: ResidentFunction) -> None:
-        if self._open.get(one.neuron.id) is one:
-            del self._open[one.neuron.id]
-
     async def _answered(self, one: ResidentFunction, arguments: Mapping[str, Any]) -> FunctionAnswer:
         # The sandbox has its own timeout for each call: this one catches a sandbox that hangs, and a long line.
         with anyio.fail_after(CALL_TIMEOUT_S):
@@ -276,7 +223,7 @@ class Functions:
             try:
                 await self._accounts.write()
                 await self._look()
-                self._end_idle()
+                self._open.end_idle()
             except Exception as error:  # noqa: BLE001 - no mistake here may end the agent; it is tried again
                 self._report(f"Cannot look at learned functions: {error}")
 
@@ -290,10 +237,7 @@ class Functions:
             if found is not None:
                 self._adopt(found)
             self._stamp, self._looked_at = stamp, began
-            for one in list(self._open.values()):
-                if one.is_ended or self._is_killed(one.neuron.id):
-                    one.end()
-                    self._forget(one)
+            self._open.end_where(lambda one: one.is_ended or self._is_killed(one.neuron.id))
 
     def _read(self, known: object) -> tuple[object, float | None, tuple[Neuron, ...] | None]:
         """The stamp, the level of energy, and the verified functions; None when no document has changed."""
@@ -309,17 +253,7 @@ class Functions:
         # With what was counted lately. The first of two of one name is the older one: a later one does not take its
         # place.
         self._by_name = {neuron.function_name: neuron for neuron in reversed(functions)}
-        for one in list(self._open.values()):
-            if identities.get(one.neuron.id) != one.identity:
-                one.end()
-                self._forget(one)
-
-    def _end_idle(self) -> None:
-        now = anyio.current_time()
-        for one in list(self._open.values()):
-            if not one.calls and now - one.used_at > self._settings.functions.idle_s:
-                one.end()
-                self._forget(one)
+        self._open.end_where(lambda one: identities.get(one.neuron.id) != one.identity)
 
     def _report(self, trouble: str) -> None:
         if trouble != self._trouble:

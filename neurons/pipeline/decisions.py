@@ -9,7 +9,6 @@ from __future__ import annotations
 import hmac
 import json
 import secrets
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from ..contracts import (
@@ -18,7 +17,6 @@ from ..contracts import (
     FileGrant,
     Metadata,
     Neuron,
-    Policy,
     Refused,
     Report,
     Request,
@@ -28,12 +26,12 @@ from ..contracts import (
     Watch,
     storable,
 )
-from ..habits import sketched
 from .approval import ApprovalKey, why_not_approved
 from .hashes import about_hash, canonical, code_hash, policy_hash, shown_hash
 from .lifecycle import Event, changed, in_words
 from .proposal import Proposal
-from .trial import begun
+from .trial import Failed, Going, Passed, Verdict, begun
+from .versions import at_version, iso, recognisable, taken_in, with_version
 
 if TYPE_CHECKING:
     from ..habits import Fingerprint
@@ -142,6 +140,42 @@ def approved(
     return begun(changed(neuron, Event.APPROVE, at=now, by=by), now, settings)
 
 
+def has_expired(neuron: Neuron, now: float) -> bool:
+    request = neuron.request
+    return neuron.status is Status.AWAITING_OWNER and (request is None or now >= request.expires_at)
+
+
+def expired(neuron: Neuron, *, now: float, hours: float) -> Neuron:
+    """The neuron that the owner has not answered about in time, disabled."""
+    if not has_expired(neuron, now):
+        return neuron
+    return changed(neuron, Event.EXPIRE, at=now, by="cortex", reason=f"the owner did not answer within {hours:g} hours")
+
+
+def after_trial(neuron: Neuron, found: Verdict, *, now: float) -> Neuron:
+    """The neuron unchanged, active when its trial is over, or disabled with the reason."""
+    match found:
+        case Failed(reason):
+            return changed(neuron, Event.DISABLE, at=now, by="cortex", reason=reason)
+        case Passed():
+            fresh = neuron.model_copy(update={"counters": Counters()})
+            return changed(fresh, Event.CONSOLIDATE, at=now, by="cortex")
+        case Going():
+            return neuron
+
+
+def check_code(neuron_id: str, code: str, max_bytes: int | None) -> None:
+    """Raise Refused for code that no version can have."""
+    try:
+        size = len(code.encode())
+    except UnicodeEncodeError:
+        raise Refused(f'Cannot modify "{neuron_id}": the code is not UTF-8') from None
+    if not code.strip():
+        raise Refused(f'Cannot modify "{neuron_id}": there is no code')
+    if max_bytes is not None and size > max_bytes:
+        raise Refused(f'Cannot modify "{neuron_id}": the code has {size} bytes, {max_bytes} are allowed')
+
+
 def rejected(neuron: Neuron, reason: str, *, now: float, by: str) -> Neuron:
     """The neuron that the owner rejected, disabled and without approvals of this code and policy."""
     code, policy = code_hash(neuron.code), policy_hash(neuron.policy)
@@ -207,77 +241,6 @@ def settled(neuron: Neuron, key: ApprovalKey) -> Neuron:
     if neuron.is_awake and (reason := why_not_approved(neuron, key)) is not None:
         raise Refused(f'Cannot wake "{neuron.id}": {reason}')
     return key.sealed(neuron)
-
-
-def iso(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
-
-
-def taken_in(neuron: Neuron, now: float) -> Neuron:
-    """The neuron with any change made to its document by hand added as a new version: no version is lost or changed."""
-    code, policy = code_hash(neuron.code), policy_hash(neuron.policy)
-    is_known = any(
-        (one.version, code_hash(one.code), policy_hash(one.policy)) == (neuron.version, code, policy)
-        for one in neuron.versions
-    )
-    if is_known and neuron.metadata.code_hash == code:
-        return neuron
-    return with_version(neuron, neuron.code, neuron.policy, now)
-
-
-def with_version(neuron: Neuron, code: str, policy: Policy, now: float) -> Neuron:
-    """The neuron with a new version by the owner: only the owner can change the code of an existing document."""
-    number = max((one.version for one in neuron.versions), default=0) + 1
-    version = Version(
-        version=number,
-        code=code,
-        code_hash=code_hash(code),
-        policy=policy,
-        policy_hash=policy_hash(policy),
-        created_at=iso(now),
-        author="owner",
-    )
-    return at_version(neuron.model_copy(update={"versions": (*neuron.versions, version)}), version)
-
-
-def recognisable(neuron: Neuron, found: Fingerprint | None) -> Neuron:
-    """The neuron with the fingerprint stored in every version that has this code."""
-    if found is None:
-        return neuron
-    same = code_hash(neuron.code)
-    known = {"shape": found.shape, "sketch": sketched(found.parts)}
-    versions = tuple(one.model_copy(update=known) if code_hash(one.code) == same else one for one in neuron.versions)
-    metadata = neuron.metadata.model_copy(update={"shape": found.shape})
-    return neuron.model_copy(update={"versions": versions, "metadata": metadata})
-
-
-def at_version(neuron: Neuron, version: Version) -> Neuron:
-    """The neuron at this version: with its code and policy, and without the state, report and counts of another
-    version."""
-    metadata = neuron.metadata.model_copy(
-        update={
-            "author": version.author,
-            "created_at": version.created_at,
-            "code_hash": code_hash(version.code),
-            "shape": version.shape,
-            "approved_by": None,
-            "approved_at": None,
-        }
-    )
-    return neuron.model_copy(
-        update={
-            **dict(version.policy),
-            "code": version.code,
-            "metadata": metadata,
-            "version": version.version,
-            "state": {},
-            "outbox": (),
-            "report": None,
-            "trial": None,
-            "counters": Counters(),
-            "watch": Watch(),
-        }
-    )
 
 
 def kept(report: Report) -> Report:

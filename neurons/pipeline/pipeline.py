@@ -12,34 +12,20 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from ..contracts import (
-    Counters,
-    FileGrant,
-    Kind,
-    Neuron,
-    NeuronSettings,
-    Record,
-    Refused,
-    Report,
-    Status,
-    StatusRecords,
-)
+from ..contracts import FileGrant, Kind, Neuron, NeuronSettings, Record, Refused, Report, Status, StatusRecords
 from . import decisions, limits
 from .approval import CHANGED_BY_HAND, ApprovalKey, granted_files, why_not_awake
 from .lifecycle import Event, changed
 from .proposal import Proposal, free_id
-from .recorded import facts_of, was_disabled, why_not_as_recorded
+from .recorded import CORTEX, OWNER, tell, was_disabled, why_not_whole
 from .store import NeuronStore
-from .trial import Delivered, Failed, Going, Passed, noted, uncounted, verdict
+from .trial import Delivered, Going, noted, uncounted, verdict
+from .versions import recognisable
 
 if TYPE_CHECKING:
     from ..habits import Fingerprint
 
 log = logging.getLogger("motor_cortex")
-
-OWNER, AGENT, CORTEX = "owner", "agent", "cortex"
-# These happen even when the audit cannot be written: a failed audit is no reason to let a neuron go on.
-_ALWAYS = frozenset({Event.DISABLE, Event.FAILED, Event.EXPIRE, Event.DISTRUST})
 
 
 class Pipeline:
@@ -97,7 +83,7 @@ class Pipeline:
                 source=source,
             )
             neuron = self._settled(made)
-            self._tell(neuron)
+            tell(self._record, neuron)
             return self.store.persist(neuron, new=True)
 
     # For the cortex itself
@@ -114,7 +100,7 @@ class Pipeline:
                 neuron = decisions.asked(neuron, kept, now=now, expires_hours=hours)
             else:
                 neuron = decisions.failed(neuron, kept, now=now)
-            return decisions.recognisable(neuron, found)
+            return recognisable(neuron, found)
 
         return self._change(neuron_id, judge)
 
@@ -162,14 +148,7 @@ class Pipeline:
 
         def judge(neuron: Neuron) -> Neuron:
             now = self._now()
-            match verdict(self._own(neuron), now, self._settings.trial):
-                case Failed(reason):
-                    return changed(neuron, Event.DISABLE, at=now, by=CORTEX, reason=reason)
-                case Passed():
-                    fresh = neuron.model_copy(update={"counters": Counters()})
-                    return changed(fresh, Event.CONSOLIDATE, at=now, by=CORTEX)
-                case Going():
-                    return neuron
+            return decisions.after_trial(neuron, verdict(self._own(neuron), now, self._settings.trial), now=now)
 
         return self._change(neuron_id, judge)
 
@@ -217,14 +196,7 @@ class Pipeline:
 
     def modify(self, neuron_id: str, code: str, *, by: str = OWNER, max_code_bytes: int | None = None) -> Neuron:
         """Add the owner's own code as a new version, which goes through quarantine and approval like any other."""
-        try:
-            size = len(code.encode())
-        except UnicodeEncodeError:
-            raise Refused(f'Cannot modify "{neuron_id}": the code is not UTF-8') from None
-        if not code.strip():
-            raise Refused(f'Cannot modify "{neuron_id}": there is no code')
-        if max_code_bytes is not None and size > max_code_bytes:
-            raise Refused(f'Cannot modify "{neuron_id}": the code has {size} bytes, {max_code_bytes} are allowed')
+        decisions.check_code(neuron_id, code, max_code_bytes)
         return self._decide(neuron_id, lambda neuron: decisions.modified(neuron, code, now=self._now(), by=by))
 
     def disable(self, neuron_id: str, reason: str, *, by: str = OWNER) -> Neuron:
@@ -245,9 +217,8 @@ class Pipeline:
         """Go back to a version: in trial if it was approved; else in quarantine."""
 
         def decide(neuron: Neuron) -> Neuron:
-            return decisions.rolled_back(
-                neuron, version, key=self._key, settings=self._settings.trial, now=self._now(), by=by
-            )
+            trial, now = self._settings.trial, self._now()
+            return decisions.rolled_back(neuron, version, key=self._key, settings=trial, now=now, by=by)
 
         return self._wake(neuron_id, decide)
 
@@ -285,7 +256,7 @@ class Pipeline:
                 # A new seal must not cover a permission that somebody wrote into the document.
                 raise Refused(f'Cannot change "{neuron.id}": {CHANGED_BY_HAND}')
             after = self._settled(after)
-            self._tell(after)
+            tell(self._record, after)
             return after
 
         return self.store.change(neuron_id, write)
@@ -293,37 +264,17 @@ class Pipeline:
     def _settled(self, neuron: Neuron) -> Neuron:
         return decisions.settled(neuron, self._key)
 
-    def _tell(self, neuron: Neuron) -> None:
-        """Record the last change of status in the audit. Raises what the audit raises, except for `_ALWAYS` events."""
-        line = neuron.history[-1]
-        kind = "neuron" if line.by in {AGENT, CORTEX} else "owner_decision"
-        try:
-            self._record(
-                kind,
-                what=f"neuron {line.event}",
-                neuron=neuron.id,
-                name=neuron.name,
-                before=line.before and line.before.value,
-                by=line.by,
-                reason=line.reason,
-                **facts_of(neuron),
-            )
-        except Exception as error:
-            if line.event not in _ALWAYS:
-                raise
-            log.warning('Cannot record that "%s" is %s: %s', neuron.id, line.after.value, error)
-
     def _is_whole(self, neuron: Neuron, changes: Mapping[str, Mapping[str, Any]] | None = None) -> bool:
         """Whether the document is as the cortex left it, and as the audit last said. If not, the neuron is asleep when
         this returns."""
-        reason = self._why_not_whole(neuron, (changes or {}).get(neuron.id))
+        reason = why_not_whole(neuron, self._key, (changes or {}).get(neuron.id))
         if reason is None:
             return True
 
         def distrust(current: Neuron) -> Neuron:
             # It may have been disabled or repaired since it was read; now it is under its lock, and so is its record.
             last = None if changes is None else self._changes().get(current.id)
-            now_why = self._why_not_whole(current, last)
+            now_why = why_not_whole(current, self._key, last)
             if now_why is None:
                 return current
             if why_not_awake(current, self._key) is None and was_disabled(last):
@@ -335,23 +286,9 @@ class Pipeline:
         log.warning('Neuron "%s" is %s again: %s', neuron.id, state, reason)
         return False
 
-    def _why_not_whole(self, neuron: Neuron, last: Mapping[str, Any] | None) -> str | None:
-        if neuron.is_awake:
-            return why_not_awake(neuron, self._key) or why_not_as_recorded(neuron, last)
-        if neuron.status is Status.AWAITING_OWNER and not self._key.is_sealed(neuron):
-            return CHANGED_BY_HAND
-        return None
-
     def _has_expired(self, neuron: Neuron) -> bool:
-        request = neuron.request
-        return neuron.status is Status.AWAITING_OWNER and (request is None or self._now() >= request.expires_at)
+        return decisions.has_expired(neuron, self._now())
 
     def _expired(self, neuron: Neuron) -> Neuron:
-        def expire(current: Neuron) -> Neuron:
-            if not self._has_expired(current):
-                return current
-            hours = self._settings.proposals.expires_hours
-            reason = f"the owner did not answer within {hours:g} hours"
-            return changed(current, Event.EXPIRE, at=self._now(), by=CORTEX, reason=reason)
-
-        return self._change(neuron.id, expire)
+        hours = self._settings.proposals.expires_hours
+        return self._change(neuron.id, lambda current: decisions.expired(current, now=self._now(), hours=hours))

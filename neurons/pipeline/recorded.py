@@ -1,19 +1,60 @@
-"""Compares a neuron's document with what the audit last recorded of its status: an old document that was put back has a
-valid seal, and would run again. Pure."""
+"""Records each change of a neuron's status in the audit, and compares its document with what was recorded last: an old
+document that was put back has a valid seal, and would run again."""
 
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..contracts import FileGrant, Neuron, Status
-from .approval import granted_files
+from .approval import CHANGED_BY_HAND, ApprovalKey, granted_files, why_not_awake
 from .hashes import policy_hash
+from .lifecycle import Event
+
+if TYPE_CHECKING:
+    from ..contracts import Record
+
+log = logging.getLogger("motor_cortex")
+
+OWNER, AGENT, CORTEX = "owner", "agent", "cortex"
+# These happen even when the audit cannot be written: a failed audit is no reason to let a neuron go on.
+_ALWAYS = frozenset({Event.DISABLE, Event.FAILED, Event.EXPIRE, Event.DISTRUST})
 
 # What a record of a change says of the neuron after it, and what must be the same in its document.
 _COMPARED = ("after", "version", "code_hash", "policy_hash", "files", "folder_hash")
 _CAUSE = "an older document was put back, or the cortex was stopped between the record and the document"
+
+
+def tell(record: Record, neuron: Neuron) -> None:
+    """Record the last change of status in the audit. Raises what the audit raises, except for `_ALWAYS` events."""
+    line = neuron.history[-1]
+    kind = "neuron" if line.by in {AGENT, CORTEX} else "owner_decision"
+    try:
+        record(
+            kind,
+            what=f"neuron {line.event}",
+            neuron=neuron.id,
+            name=neuron.name,
+            before=line.before and line.before.value,
+            by=line.by,
+            reason=line.reason,
+            **facts_of(neuron),
+        )
+    except Exception as error:
+        if line.event not in _ALWAYS:
+            raise
+        log.warning('Cannot record that "%s" is %s: %s', neuron.id, line.after.value, error)
+
+
+def why_not_whole(neuron: Neuron, key: ApprovalKey, last: Mapping[str, Any] | None) -> str | None:
+    """Why the document is not as the cortex left it, or not as the audit last said; None when it is."""
+    if neuron.is_awake:
+        return why_not_awake(neuron, key) or why_not_as_recorded(neuron, last)
+    if neuron.status is Status.AWAITING_OWNER and not key.is_sealed(neuron):
+        return CHANGED_BY_HAND
+    return None
 
 
 def facts_of(neuron: Neuron) -> dict[str, Any]:
