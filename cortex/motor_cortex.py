@@ -147,7 +147,7 @@ class MotorCortex:
         self._spine.listen(self._program.hear)
         self._questions = home.storage()
         asked = owner if owner is not None else AbsentOwner()
-        self._owner = with_inbox(asked, self.settings.inbox, self._questions, key)
+        self._owner = with_inbox(asked, self.settings.inbox, self._questions, key, self.settings.neurons.owner)
         self._wake = wake
         self._answer = answer
         self._runner = runner

@@ -1,4 +1,4 @@
-"""Channels that tell the owner of proposals and emissions: console, webhook, desktop. No answer is a decision."""
+"""Channels that tell the owner of proposals and emissions: console, webhook, desktop."""
 
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from .owner_change import OwnerChange, change_of
     from .owner_facts import cost_sentence, energy_a_day, sentence
     from .owner_page import HASH_CHARACTERS, HabitSeen, outcome_line, owner_summary, owner_view, title_of
-    from .webhook import WebhookChannel
+    from .webhook import SIGNATURE, WebhookChannel, WebhookReply
 else:
     __all__, __getattr__ = lazy_door(
         __name__,
@@ -22,6 +22,6 @@ else:
             "owner_change": "OwnerChange change_of",
             "owner_facts": "cost_sentence energy_a_day sentence",
             "owner_page": "HASH_CHARACTERS HabitSeen outcome_line owner_summary owner_view title_of",
-            "webhook": "WebhookChannel",
+            "webhook": "SIGNATURE WebhookChannel WebhookReply",
         },
     )

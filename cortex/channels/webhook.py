@@ -1,4 +1,5 @@
-"""Notifies the owner with a signed HTTP request to the owner's webhook. Of the response only the status is read."""
+"""Notifies the owner with a signed HTTP request to the owner's webhook. Of the response only the status is read, unless
+the request asks for an answer."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ import ssl
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 import anyio
@@ -40,6 +41,14 @@ _BUSY = (408, 425, 429)
 
 class _Passing(Exception):
     """A failure that is retried, because the next attempt may succeed."""
+
+
+class WebhookReply(NamedTuple):
+    """What came back for a request that asks for an answer. Anything may stand in it."""
+
+    status: int
+    signature: str
+    content: bytes
 
 
 class WebhookChannel:
@@ -84,6 +93,17 @@ class WebhookChannel:
         """Send what became of a neuron. Like `notify`."""
         await self._send(outcome_body(outcome))
 
+    async def ask(self, body: dict[str, Any], most: int) -> WebhookReply:
+        """Send once, and return what comes back, at most so many bytes of it. Raises ChannelError."""
+        sent = to_json(body, inf_nan_mode="null", serialize_unknown=True)
+        try:
+            with anyio.fail_after(self._settings.webhook_timeout_s):
+                return await self._sent(sent, urlsplit(self._url), most)
+        except ChannelError:
+            raise
+        except Exception as error:
+            raise self._failed(_reason(error)) from error
+
     async def _send(self, body: dict[str, Any]) -> None:
         try:
             await self._notify(to_json(body, inf_nan_mode="null", serialize_unknown=True))
@@ -120,10 +140,10 @@ class WebhookChannel:
 
         with anyio.move_on_after(self._settings.webhook_timeout_s):
             try:
-                status = await self._sent(body, urlsplit(self._url))
+                reply = await self._sent(body, urlsplit(self._url))
             except (httpx2.TransportError, OSError, anyio.BrokenResourceError, anyio.EndOfStream) as error:
                 raise _Passing(_reason(error)) from error
-            self._judge(status)
+            self._judge(reply.status)
             return
         raise _Passing(f"there was no answer within {self._settings.webhook_timeout_s:g} s")
 
@@ -137,17 +157,17 @@ class WebhookChannel:
                 raise _Passing(f"it answered with status {status}")
         raise self._failed(f"it answered with status {status}")
 
-    async def _sent(self, body: bytes, parts: SplitResult) -> int:
+    async def _sent(self, body: bytes, parts: SplitResult, most: int = 0) -> WebhookReply:
         import httpx2  # noqa: PLC0415
 
         if parts.scheme == "https":
-            return await self._post(self._url, parts, body)
+            return await self._post(self._url, parts, body, most)
         # Connect to the address that was checked: resolved a second time, the name could lead elsewhere.
         *others, last = await self._local_addresses(parts)
         for address in others:
             with suppress(httpx2.ConnectError):
-                return await self._post(_at(address, parts), parts, body)
-        return await self._post(_at(last, parts), parts, body)
+                return await self._post(_at(address, parts), parts, body, most)
+        return await self._post(_at(last, parts), parts, body, most)
 
     async def _local_addresses(self, parts: SplitResult) -> Sequence[str]:
         host = parts.hostname or ""
@@ -158,8 +178,10 @@ class WebhookChannel:
             raise self._failed(f'"{host[:100]}" leads to another machine, and the connection is not encrypted')
         return found
 
-    async def _post(self, url: str, parts: SplitResult, body: bytes) -> int:
+    async def _post(self, url: str, parts: SplitResult, body: bytes, most: int) -> WebhookReply:
         import httpx2  # noqa: PLC0415
+
+        from cortex.http import read_at_most  # noqa: PLC0415 - late, as above
 
         is_sealed = parts.scheme == "https"
         # Plain http needs no trusted certificates. It also uses no proxy of the environment: the proxy would see what
@@ -171,8 +193,11 @@ class WebhookChannel:
         ) as client:
             headers = {"Host": parts.netloc, **self._headers(body)}
             async with client.stream("POST", url, content=body, headers=headers) as response:
-                # The body is not read: no reply of the server is a decision.
-                return response.status_code
+                # Where no answer is asked for, the body is not read: no reply of the server is a decision then.
+                content = await read_at_most(response, most) if most else b""
+                if content is None:
+                    raise self._failed(f"it answered with more than {most} bytes")
+                return WebhookReply(response.status_code, response.headers.get(SIGNATURE, ""), content)
 
     def _headers(self, body: bytes) -> dict[str, str]:
         timestamp = str(int(self._now()))

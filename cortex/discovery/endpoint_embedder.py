@@ -11,16 +11,8 @@ import anyio
 import anyio.to_thread
 import httpx2
 
-from cortex.models import (
-    CONNECTION_FAULTS,
-    OPENAI_URL,
-    innermost_reason,
-    is_passing_status,
-    key_of,
-    read_at_most,
-    retry_after_s,
-    trust_for,
-)
+from cortex.http import CONNECTION_FAULTS, read_at_most, trust_for
+from cortex.models import OPENAI_URL, innermost_reason, is_passing_status, key_of, retry_after_s
 from cortex.settings import ModelSettings
 from cortex.text import visible
 from sandbox import JsonLimits, check_json

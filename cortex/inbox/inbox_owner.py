@@ -18,11 +18,12 @@ from sandbox import LockBusy
 
 from .grant_box import GrantBox
 from .question_box import INBOX_KEY, BoxFull, QuestionBox
+from .webhook_question import WebhookQuestions
 
 if TYPE_CHECKING:
     from cortex.settings import InboxSettings
     from cortex.tools import Owner, Question
-    from neurons import ApprovalKey, Storage
+    from neurons import ApprovalKey, OwnerSettings, Storage
 
     from .asked_question import AskedQuestion, SignedAnswer
     from .standing_grant import StandingGrant
@@ -37,22 +38,35 @@ LONGEST_GATHERING_S = 2.0
 _FAULTS = (StorageError, LockBusy, OSError, BoxFull)
 
 
-def with_inbox(owner: Owner, settings: InboxSettings, storage: Storage, key: ApprovalKey) -> Owner:
+def with_inbox(owner: Owner, settings: InboxSettings, storage: Storage, key: ApprovalKey, told: OwnerSettings) -> Owner:
     """The owner with an inbox; the owner alone where that is disabled."""
     if not settings.enabled:
         return owner
     signed = key.for_purpose(INBOX_KEY)
-    return InboxOwner(owner, settings, QuestionBox(storage, signed), GrantBox(storage, signed))
+    webhook = None
+    if settings.webhook and told.webhook_url is not None:
+        webhook = WebhookQuestions(told, settings.webhook_poll_s)
+    elif settings.webhook:
+        log.warning("inbox.webhook is set, but neurons.owner.webhook_url is not: no question is sent")
+    return InboxOwner(owner, settings, QuestionBox(storage, signed), GrantBox(storage, signed), webhook)
 
 
 class InboxOwner:
     """An owner who answers in the inbox, or where `owner` asks."""
 
-    def __init__(self, owner: Owner, settings: InboxSettings, box: QuestionBox, grants: GrantBox) -> None:
+    def __init__(
+        self,
+        owner: Owner,
+        settings: InboxSettings,
+        box: QuestionBox,
+        grants: GrantBox,
+        webhook: WebhookQuestions | None = None,
+    ) -> None:
         self.beside = owner
         self.settings = settings
         self.box = box
         self.grants = grants
+        self.webhook = webhook
         self._in_line: list[object] = []
         self.waits: list[_Wait] = []
         """For the answers to the questions that are open now, in the order in which they were asked."""
@@ -65,7 +79,12 @@ class InboxOwner:
     @property
     def is_absent(self) -> bool:
         """Whether nobody can ever be asked."""
-        return is_absent(self.beside) and not self.settings.unattended
+        return is_absent(self.beside) and not self.waits_alone
+
+    @property
+    def waits_alone(self) -> bool:
+        """Whether a question waits for an answer, too, where nobody can be asked beside the inbox."""
+        return self.settings.unattended or self.webhook is not None
 
     async def granted(self, question: Question) -> Decision | None:
         """The yes that the owner has given before and that covers this call, counted."""
@@ -84,7 +103,7 @@ class InboxOwner:
     async def decide_within(self, question: Question, seconds: float, asking: anyio.Lock) -> Decision | None:
         """Ask in the inbox and beside it, in the program's own way while it holds `asking`. None when the time is over:
         each question has its time from when it can first be answered in every way."""
-        if not can_be_asked(self.beside) and not self.settings.unattended:
+        if not can_be_asked(self.beside) and not self.waits_alone:
             return await self.beside.decide(question)
         about = about_of(question)
         # Those that a person sees before it take their time; those that are asked together with it do not.
@@ -153,7 +172,7 @@ class _Wait:
     ) -> None:
         self.about = about
         self._parts = parts
-        self._owner, self._box, self._settings = parts.beside, parts.box, parts.settings
+        self._owner, self._box = parts.beside, parts.box
         self.question = question
         self._asked = asked
         self._seconds = seconds
@@ -169,6 +188,8 @@ class _Wait:
                 async with anyio.create_task_group() as tasks:
                     if can_be_asked(self._owner):
                         tasks.start_soon(self._ask_beside, asking)
+                    if self._parts.webhook is not None:
+                        tasks.start_soon(self._ask_by_webhook, self._parts.webhook, self._box.now() + first_s)
                     await self._hear()
                     tasks.cancel_scope.cancel()
         except BaseException:
@@ -198,6 +219,9 @@ class _Wait:
             for number, wait in enumerate(together, 1):
                 wait.hear(said, number)
 
+    async def _ask_by_webhook(self, webhook: WebhookQuestions, until: float) -> None:
+        self.hear(await webhook.decision(self._asked, until), 1)
+
     async def extend(self) -> None:
         """The time of a question begins when a person can see it."""
         self._time_left.deadline = anyio.current_time() + self._seconds
@@ -211,7 +235,7 @@ class _Wait:
         if not self.is_open:
             return
         match said:
-            case Decision(is_answer=False) if self._settings.unattended:
+            case Decision(is_answer=False) if self._parts.waits_alone:
                 return
             case Decision(only=only):
                 is_meant = only is None or number in only

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from sandbox import lazy_door
 
 if TYPE_CHECKING:
-    from .http_body import CONNECTION_FAULTS, read_at_most, trust_for
     from .model_faults import OPENAI_URL, innermost_reason, is_passing_status, key_of, retry_after_s, settings_problem
     from .openai_model import OpenAIModel
     from .scripted_model import ScriptedModel, ScriptedStep, ScriptError
@@ -13,7 +12,6 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "http_body": "CONNECTION_FAULTS read_at_most trust_for",
             "model_faults": "OPENAI_URL innermost_reason is_passing_status key_of retry_after_s settings_problem",
             "openai_model": "OpenAIModel",
             "scripted_model": "ScriptError ScriptedModel ScriptedStep",

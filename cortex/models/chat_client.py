@@ -18,13 +18,13 @@ from tenacity import (
     wait_exponential_jitter,
 )
 
+from cortex.http import CONNECTION_FAULTS, Beginning, leave, read_at_most, trust_for
 from cortex.loop import Message, ModelError, ModelReply, Waiting
 from cortex.settings import ModelSettings
 from cortex.text import Turns
 from sandbox import JsonLimits, TooComplex, check_json
 
 from .chat_format import EventStream, EventTooLong, MalformedReply, ReplyAssembly, chat_request, estimated_tokens
-from .http_body import CONNECTION_FAULTS, Beginning, leave, read_at_most, trust_for
 from .model_faults import OPENAI_URL, Faults, innermost_reason, key_of
 
 log = logging.getLogger("motor_cortex")

@@ -152,6 +152,10 @@ class InboxSettings(Section):
     once there."""
     max_open: Annotated[int, Field(gt=0, le=1_000)] = 100
     """Questions of all programs that are open at the same time; further ones are asked only where the program runs."""
+    webhook: bool = False
+    """Whether questions are also sent to `neurons.owner.webhook_url`, whose signed answers count."""
+    webhook_poll_s: Seconds = 5
+    """So long after one request the next one asks whether there is an answer by now."""
     max_together: Annotated[int, Field(gt=0, le=1_000)] = 50
     """Calls of one tool by one run that wait at the same time and count as one question; 1 counts each."""
 

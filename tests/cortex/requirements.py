@@ -501,7 +501,7 @@ REQUIREMENTS = (
             "tests/cortex/models/test_openai_model.py::test_a_server_that_says_nothing_is_given_up",
             "tests/cortex/models/test_openai_model.py::test_a_stream_that_stalls_is_given_up",
             "tests/cortex/models/test_openai_model.py::test_a_reply_that_trickles_in_ends_at_its_timeout",
-            "tests/cortex/models/test_http_body.py::test_a_body_that_is_left_ends_in_all_its_parts",
+            "tests/cortex/http/test_bodies.py::test_a_body_that_is_left_ends_in_all_its_parts",
         ),
     ),
     Requirement(

@@ -10,6 +10,7 @@ ATTACKS = "tests/cortex/inbox/test_attacks.py::"
 OWNER = "tests/cortex/inbox/test_inbox_owner.py::"
 TOGETHER = "tests/cortex/inbox/test_together.py::"
 GRANTS = "tests/cortex/inbox/test_grants.py::"
+WEBHOOK = "tests/cortex/inbox/test_webhook_answers.py::"
 
 REQUIREMENTS = (
     Requirement(
@@ -75,6 +76,13 @@ REQUIREMENTS = (
         (GRANTS,),
     ),
     Requirement(
+        "INBOX-WEBHOOK",
+        "inbox",
+        "If the owner says so, the webhook is sent each question, and answers it in its response: signed, for that question "
+        "alone; nothing else that comes back is an answer, and no port is opened",
+        (WEBHOOK,),
+    ),
+    Requirement(
         "INBOX-5",
         "inbox",
         "Questions are bounded in number, bytes and age",
@@ -91,6 +99,8 @@ SETTINGS = {
         "enabled": OWNER + "test_a_disabled_inbox_keeps_no_question",
         "unattended": OWNER + "test_without_anybody_a_program_refuses_at_once_unless_it_is_to_wait",
         "max_together": TOGETHER + "test_calls_that_wait_together_count_as_one_question_up_to_the_setting",
+        "webhook": WEBHOOK + "test_without_the_setting_or_an_address_no_question_is_sent",
+        "webhook_poll_s": WEBHOOK + "test_it_is_asked_again_after_the_time_of_the_setting",
         "max_open": OWNER + "test_more_questions_than_are_kept_are_asked_where_the_program_runs",
     },
 }

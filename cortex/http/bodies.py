@@ -1,4 +1,4 @@
-"""HTTP to a model's endpoint: reads a body that can be stopped at any time, and chooses the trusted certificates.
+"""The bodies that HTTP servers answer with: reads one that can be stopped, and chooses the trusted certificates.
 
 Bodies of the HTTP client are nested async generators. A generator that is dropped is left to the garbage collector,
 which on trio is an error, and closing the outermost does not reach the innermost. So reading is cancelled from inside:

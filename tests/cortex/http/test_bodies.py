@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import anyio
 
-from cortex.models.http_body import Beginning, leave
+from cortex.http.bodies import Beginning, leave
 
 
 class Body:
