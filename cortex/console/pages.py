@@ -25,6 +25,7 @@ from cortex.views import (
 from neurons import KillSwitch, NeuronError, NoSuchNeuron, On
 
 from .app import Answer, NotFound, ShownPage, TextFile, Visit
+from .code_lines import code_as_lines
 from .parts import number, part
 from .plots import energy_plot, sparkline
 
@@ -136,7 +137,8 @@ def neuron_page(visit: Visit) -> Answer:
         raise NotFound(f"This neuron cannot be read: {error}") from error
     if visit.query.get("as") == "text":
         return TextFile("code.txt", view.seen.neuron.code)
-    return ShownPage("neuron.html", {"view": view, "neuron": view.seen.neuron, "sparkline": sparkline})
+    code = part(lambda: code_as_lines(view.seen.neuron.code))
+    return ShownPage("neuron.html", {"view": view, "neuron": view.seen.neuron, "code": code, "sparkline": sparkline})
 
 
 def audit_page(visit: Visit) -> Answer:
@@ -194,7 +196,8 @@ def record_page(visit: Visit) -> Answer:
         around = [audit_row(one) for one in islice(audit.after(max(0, seq - 4)), 7)]
     if visit.query.get("as") == "text":
         return TextFile("code.txt", code or "")
-    return ShownPage("record.html", {"record": record, "row": audit_row(record), "code": code, "around": around})
+    lines = part(lambda: None if code is None else code_as_lines(code))
+    return ShownPage("record.html", {"record": record, "row": audit_row(record), "code": lines, "around": around})
 
 
 def settings_page(visit: Visit) -> Answer:

@@ -13,6 +13,7 @@ INBOX = "tests/cortex/console/test_inbox_in_the_console.py::"
 WORKFLOWS = "tests/cortex/console/test_workflows_in_the_console.py::"
 SEARCH = "tests/cortex/console/test_audit_in_the_console.py::"
 INDEX = "tests/cortex/views/test_audit_index.py::"
+OTHERS = "tests/cortex/console/test_who_else_reaches_the_console.py::"
 BROWSER = "tests/cortex/console/test_attacks_in_a_browser.py::"
 HANDS = "tests/cortex/console/test_owner_in_a_browser.py::"
 TEXTS = "tests/cortex/console/test_text_of_agents.py::"
@@ -141,6 +142,16 @@ REQUIREMENTS = (
                     "test_it_is_private_and_lies_where_it_may_be_deleted",
                 )
             ),
+        ),
+    ),
+    Requirement(
+        "CONSOLE-OTHERS",
+        "console 4",
+        "Code of the sandbox reaches the console in no spelling, and other users of the machine read nothing of it",
+        (
+            OTHERS + "test_code_of_the_sandbox_reaches_it_in_no_spelling",
+            OTHERS + "test_code_that_the_owner_lets_connect_to_this_very_port_meets_the_door",
+            OTHERS + "test_another_user_who_connects_to_the_port_or_looks_at_the_process_gets_nothing",
         ),
     ),
     Requirement(
