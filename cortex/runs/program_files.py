@@ -183,10 +183,8 @@ def _paths(folder: Path) -> Iterator[Path]:
 def _read(path: Path) -> OpenProgram | None:
     try:
         with path.open("rb") as file:
-            data = file.read(MAX_FILE_BYTES + 1)
-        if len(data) > MAX_FILE_BYTES:
-            return None
-        program = OpenProgram.model_validate_json(data)
+            # A longer file is cut, and then no JSON.
+            program = OpenProgram.model_validate_json(file.read(MAX_FILE_BYTES))
     except (OSError, ValidationError, ValueError, RecursionError):
         return None
     return program.model_copy(update={"state": _state_of(program)})

@@ -13,9 +13,10 @@ import anyio
 import pytest
 
 from cortex.commands import run_command
-from cortex.runs import OpenProgramFile, open_programs
+from cortex.contracts import ExecutionStarted, Refused, RunCode, RunCodeIntent, Trace
+from cortex.runs import OpenProgramFile, open_programs, program_files
 from cortex.runs.program_files import MAX_FILE_BYTES
-from sandbox import identity_of
+from sandbox import Tier, identity_of
 from tests.cortex.runs.support import NOON, keeping_cortex
 
 MAIL = "ada@corp.example"
@@ -64,14 +65,30 @@ async def test_a_program_is_in_the_home_while_it_is_open_with_the_runs_that_last
     assert list(folder.iterdir()) == []
 
 
-async def test_a_run_that_is_over_soon_costs_no_write(tmp_path):
-    folder = tmp_path / "state" / "open"
-    async with keeping_cortex(tmp_path) as cortex:
-        written = [path.stat().st_mtime_ns for path in folder.iterdir()]
-        async with cortex.turn() as turn:
-            await turn.call("core.execute", {"purpose": "p", "code": "return 1"})
-        await anyio.sleep(0.5)
-        assert [path.stat().st_mtime_ns for path in folder.iterdir()] == written
+async def test_a_run_that_is_over_soon_costs_no_write(tmp_path, monkeypatch):
+    monkeypatch.setattr(program_files, "LOOK_S", 0.001)
+    monkeypatch.setattr(program_files, "LEAST_S", 3_600.0)
+    own = OpenProgramFile(tmp_path, dict)
+    own.begin()
+    [path] = tmp_path.iterdir()
+    code = RunCode(purpose="p", code="return 1", tier=Tier.ISOLATED, timeout=1_000)
+    intents = [RunCodeIntent(payload=code, trace=Trace(turn="t", call=number)) for number in range(1, 101)]
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(own.keep)
+        written = path.stat().st_mtime_ns
+        for intent in intents:
+            own.hear(ExecutionStarted(intent, 1.0, 1.0))
+            await anyio.sleep(0.001)
+        assert path.stat().st_mtime_ns == written
+        for intent in intents[:20]:
+            own.hear(Refused("core.execute", "no place", intent))
+        # Once they have taken long enough they are told, and no more of them than fit.
+        monkeypatch.setattr(program_files, "LEAST_S", 0.0)
+        await until(lambda: open_programs(tmp_path)[0].runs)
+        [program] = open_programs(tmp_path)
+        assert [run.id for run in program.runs] == [f"t-{number}" for number in range(21, 85)]
+        assert program.runs_left_out == 16
+        tasks.cancel_scope.cancel()
 
 
 @pytest.mark.deno
