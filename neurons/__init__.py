@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         Version as Version,
     )
     from .contracts.ports import (
+        Behaviour as Behaviour,
         Courier as Courier,
         Document as Document,
         Emitted as Emitted,
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
         Storage as Storage,
         ToolExchange as ToolExchange,
         Wake as Wake,
+        Wording as Wording,
     )
     from .contracts.report import (
         Difference as Difference,
@@ -71,6 +73,7 @@ if TYPE_CHECKING:
     )
     from .contracts.signals import BUILT_IN as BUILT_IN, Signal as Signal, user_message as user_message
     from .functions.functions import Functions as Functions
+    from .habits.comparing import Comparing as Comparing
     from .habits.draft import (
         Draft as Draft,
         DraftReader as DraftReader,
@@ -110,6 +113,7 @@ if TYPE_CHECKING:
     from .quarantine.nightly import Nightly as Nightly
     from .quarantine.quarantine import rehearse as rehearse
     from .quarantine.queue import Candidates as Candidates
+    from .quarantine.side_by_side import SideBySide as SideBySide
     from .quarantine.workplace import Workplace as Workplace
     from .storage.memory_storage import MemoryStorage as MemoryStorage
     from .storage.storage import Damage as Damage, DeferredStorage as DeferredStorage
@@ -136,8 +140,8 @@ else:
             ),
             "contracts.schedule": "Schedule schedule_of",
             "contracts.ports": (
-                "Courier Document Emitted Energy LentFolders Lease Record Recording Skills StatusRecords Storage "
-                "ToolExchange Wake"
+                "Behaviour Courier Document Emitted Energy LentFolders Lease Record Recording Skills StatusRecords "
+                "Storage ToolExchange Wake Wording"
             ),
             "contracts.report": "Difference Equality Report ScenarioResult",
             "contracts.settings": (
@@ -145,6 +149,7 @@ else:
             ),
             "contracts.signals": "BUILT_IN Signal user_message",
             "functions.functions": "Functions",
+            "habits.comparing": "Comparing",
             "habits.draft": "Draft DraftReader Shape drafted name_of",
             "habits.draft_schemas": "RecordedRuns recorded_runs",
             "habits.fingerprint": "Fingerprint",
@@ -167,6 +172,7 @@ else:
             "quarantine.nightly": "Nightly",
             "quarantine.quarantine": "rehearse",
             "quarantine.queue": "Candidates",
+            "quarantine.side_by_side": "SideBySide",
             "quarantine.workplace": "Workplace",
             "storage.memory_storage": "MemoryStorage",
             "storage.storage": "Damage DeferredStorage",

@@ -22,6 +22,7 @@ from neurons import (
     Around,
     Autonomic,
     Candidates,
+    Comparing,
     DraftReader,
     FingerprintReader,
     Functions,
@@ -35,6 +36,7 @@ from neurons import (
     Pipeline,
     Recordings,
     Refused,
+    SideBySide,
     Workplace,
     network_for,
     unreachable_host,
@@ -132,6 +134,7 @@ class Learning:
         self._now = now
         self._quarantine_lease = home.lease("quarantine")
         self._nightly_lease = home.lease("nightly")
+        self._comparing_lease = home.lease("comparing")
         self._autonomic_lease = home.lease("autonomic")
         self.storage = home.storage()
         self.store = NeuronStore(self.storage)
@@ -182,6 +185,7 @@ class Learning:
         ):
             tasks.start_soon(candidates.run)
             tasks.start_soon(self._nightly(around, lent).run)
+            tasks.start_soon(self._comparing(around, notes).run)
             tasks.start_soon(notices.run)
             tasks.start_soon(OwnerOutcomes(self.store, self.storage, around.channels, now=self._now).run)
             await tasks.start(notes.run)
@@ -232,6 +236,22 @@ class Learning:
             now=self._now,
         )
 
+    def _comparing(self, around: Surroundings, notes: Notes) -> Comparing:
+        def is_killed() -> bool:
+            return around.is_killed(None)
+
+        settings = self._settings.neurons
+        return Comparing(
+            self.habits,
+            SideBySide(around.hosts, settings, recordings=self.recordings, literals=self.literals, is_killed=is_killed),
+            settings.habits,
+            self.storage,
+            self._comparing_lease,
+            is_killed=is_killed,
+            now=self._now,
+            on_habit=notes.news,
+        )
+
     def notices(self, channels: Sequence[OwnerChannel]) -> Notices:
         return Notices(self.pipeline, self.storage, self.habits, channels, now=self._now, around=self.around)
 
@@ -248,6 +268,7 @@ class Learning:
         self.storage.close()
         self._quarantine_lease.close()
         self._nightly_lease.close()
+        self._comparing_lease.close()
         self._autonomic_lease.close()
 
     def _network_of(self, neuron: Neuron) -> NetworkPolicy:

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     )
     from .part import Part
     from .ports import (
+        Behaviour,
         Change,
         Courier,
         Document,
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
         Storage,
         ToolExchange,
         Wake,
+        Wording,
     )
     from .program import cost_of, file_need, may_use_files, program_of
     from .report import Difference, Equality, FileNeed, Report, ScenarioResult
@@ -113,8 +115,8 @@ else:
             ),
             "part": "Part",
             "ports": (
-                "Change Courier Document Emitted Energy LentFolders Lease Json Record Recording Skills StatusRecords "
-                "Storage ToolExchange Wake"
+                "Behaviour Change Courier Document Emitted Energy LentFolders Lease Json Record Recording Skills "
+                "StatusRecords Storage ToolExchange Wake Wording"
             ),
             "program": "cost_of file_need may_use_files program_of",
             "report": "Difference Equality FileNeed Report ScenarioResult",

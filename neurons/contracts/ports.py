@@ -196,6 +196,24 @@ class Wake(Protocol):
     async def __call__(self, signal: Signal) -> None: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """One way in which a script was written."""
+
+    code: str
+    code_hash: str
+    """Of the code that ran: what is kept of it may lack keys."""
+
+
+class Behaviour(Protocol):
+    """Says whether scripts do the same, however they are written."""
+
+    async def same(self, one: Wording, other: Wording) -> bool | None:
+        """Whether both give the same on the same inputs; None when that cannot be told. Raises SandboxUnavailable when
+        no process can be started."""
+        ...
+
+
 class Skills(Protocol):
     """The agent's memory of what it has learned."""
 

@@ -59,6 +59,12 @@ class HabitSettings(Section):
     """Two scripts with the same effects (tools, addresses) and at least this similarity count as the same."""
     similarity_pure: Annotated[float, Field(gt=0, le=1)] = 0.71
     """The same for scripts that reach for nothing but their input."""
+    compare: bool = True
+    """Run pure scripts that may be one in other styles on the same inputs, and merge those that give the same."""
+    similarity_compared: Annotated[float, Field(gt=0, le=1)] = 0.3
+    """Two pure scripts with at least this similarity are run side by side."""
+    compared_per_hour: Positive = 60
+    """Pairs of scripts, in all programs of a home together; each pair once."""
     max_occurrences: Positive = 500
     """Occurrences kept, of all scripts together; the oldest make way."""
     record: bool = True

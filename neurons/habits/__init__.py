@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from sandbox import lazy_door
 
 if TYPE_CHECKING:
+    from .comparing import Comparing
     from .draft import Draft, DraftReader, Shape, drafted, name_of
     from .draft_schemas import RecordedRuns, recorded_runs
     from .fingerprint import Fingerprint
@@ -20,6 +21,7 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
+            "comparing": "Comparing",
             "draft": "Draft DraftReader Shape drafted name_of",
             "draft_schemas": "RecordedRuns recorded_runs",
             "fingerprint": "Fingerprint",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -12,27 +13,25 @@ import anyio.to_thread
 
 from sandbox import SandboxError
 
-from ..contracts import DAY_S, HabitSettings, Json, NeuronError, Storage
+from ..contracts import HabitSettings, Json, NeuronError, Storage
+from .documents import FOLDER, PREFIX, ScriptDocuments
 from .fingerprint import Fingerprint
-from .growth import merged, new_id, noted, rank
+from .growth import new_id
 from .habit import (
-    MAX_RECENT,
     RULE,
     Habit,
     Occurrence,
     Script,
     forgotten,
     hint_of,
-    is_due,
-    is_of_later_format,
 )
 from .index import Index, enough_of
-from .sketch import Sketch, purposes_alike
+from .sketch import Sketch, is_pure, purposes_alike
 
 log = logging.getLogger("motor_cortex")
 
-FOLDER = "habits"
-PREFIX = f"{FOLDER}/"
+MAX_UNLIKE = 64
+MAX_PAIRS = 200
 MAX_REGROUPED = 16
 """Documents of an older rule that are brought up to date at one time."""
 _ALIKE_PURPOSES = 0.5
@@ -58,6 +57,7 @@ class Habits:
         self._settings = settings
         self._read = read
         self._now = now
+        self._documents = ScriptDocuments(storage, settings, now)
         self._one_at_a_time = anyio.Lock()
         self._known: dict[str, Script] = {}
         """Scripts as last read. Used only to find similar ones: decisions are made on a fresh read under the lock."""
@@ -65,6 +65,8 @@ class Habits:
         self._enough = enough_of(settings.similarity_effects, settings.similarity_pure)
         self._stamp: object = None
         self._is_grouped = False
+        self._unlike: deque[str] = deque(maxlen=MAX_UNLIKE)
+        """Pure scripts that were seen lately and may be a known one in another style."""
 
     async def noticed(
         self,
@@ -102,7 +104,7 @@ class Habits:
 
     def all(self) -> list[Habit]:
         """All habits, the latest first. Reads the disk."""
-        habits = [script.habit() for script in self._load().values() if script.told is not None]
+        habits = [script.habit() for script in self._documents.all().values() if script.told is not None]
         return sorted(habits, key=lambda habit: -habit.last_at)
 
     def get(self, habit_id: str) -> Habit | None:
@@ -111,7 +113,7 @@ class Habits:
         exact = [habit for habit in found if habit.id == habit_id]
         if not found and habit_id:
             # It was merged into another one after its id was told.
-            found = [script.habit() for script in self._load().values() if habit_id in script.absorbed]
+            found = [script.habit() for script in self._documents.all().values() if habit_id in script.absorbed]
         return exact[0] if exact else found[0] if len(found) == 1 else None
 
     def hint(self, habit: Habit, ready: str = "") -> str:
@@ -129,6 +131,34 @@ class Habits:
         habit_id = habit.id if habit is not None else habit_id
         self._storage.update(PREFIX + habit_id, change)
 
+    async def pairs(self) -> list[tuple[Script, Script]]:
+        """Pure scripts that were noticed since the last call, each with one that it may be in another style, the most
+        alike first. Their documents say what is known of them now."""
+        return await anyio.to_thread.run_sync(self._pairs)
+
+    def _pairs(self) -> list[tuple[Script, Script]]:
+        found: dict[frozenset[str], float] = {}
+        while self._unlike:
+            script_id = self._unlike.popleft()
+            for other, much in self._index.resembling(script_id, self._settings.similarity_compared).items():
+                pair = frozenset((script_id, other))
+                found[pair] = max(much, found.get(pair, 0.0))
+        ranked = sorted(found, key=lambda pair: -found[pair])[:MAX_PAIRS]
+        read = [tuple(self._documents.get(script_id) for script_id in sorted(pair)) for pair in ranked]
+        return [(one, other) for one, other in read if one is not None and other is not None]
+
+    async def join(self, one: str, other: str) -> tuple[str, Habit | None]:
+        """Merge two scripts that do the same, however different they look; return the id of the one that is left, and
+        the habit if they have just become one. Two that have a neuron each stay two."""
+        async with self._one_at_a_time:
+            return await anyio.to_thread.run_sync(self._join, one, other)
+
+    def _join(self, one: str, other: str) -> tuple[str, Habit | None]:
+        scripts = [self._documents.get(script_id) for script_id in (one, other)]
+        if len({script.neuron for script in scripts if script is not None} - {None}) > 1:
+            return one, None
+        return self._merged(one, other, is_seen=False)
+
     async def _regroup(self) -> None:
         """Take new sketches for documents of an older rule from the wordings that are kept, a few at a time, and merge
         those that are the same script by the rule of today."""
@@ -142,8 +172,7 @@ class Habits:
         self._is_grouped = len(old) <= MAX_REGROUPED
 
     async def _sketched(self, script: Script) -> tuple[Sketch, ...]:
-        document = await anyio.to_thread.run_sync(self._storage.read, PREFIX + script.id)
-        kept = Script.of_json(script.id, document.data) if document is not None else None
+        kept = await anyio.to_thread.run_sync(self._documents.get, script.id)
         codes = kept.habit().codes if kept is not None else ()
         found = [(await self._read(code), code) for code in codes]
         return tuple(
@@ -174,10 +203,12 @@ class Habits:
             self._reload()
             alike = self._alike(found.sketch)
         script_id = self._merge(self._best(alike, occurrence.purpose), alike) or new_id(found.sketch, self._known)
-        script, is_new_habit = self._kept(script_id, found, occurrence)
+        script, is_new_habit = self._documents.add(script_id, found, occurrence)
         if script is None:
             return None
         self._know(script)
+        if is_pure(found.sketch) and script.id not in self._unlike:
+            self._unlike.append(script.id)
         self._forget(script_id)
         return script.habit() if is_new_habit else None
 
@@ -198,42 +229,22 @@ class Habits:
         """Merge the scripts that an occurrence has joined, and return the id that they have now."""
         for other in alike:
             if script_id is not None and other in self._known and other != script_id and self._is_one(script_id, other):
-                script_id = self._merged(script_id, other)
+                script_id, _ = self._merged(script_id, other)
         return script_id
 
     def _is_one(self, script_id: str, other: str) -> bool:
         neurons = {self._known[script_id].neuron, self._known[other].neuron} - {None}
         return len(neurons) < 2 and self._index.may_be_one(script_id, other)
 
-    def _merged(self, one: str, other: str) -> str:
-        """Merge two documents; return the id of the one that is left. The other is deleted last: after a crash between
-        the two, it is merged again, and counted twice."""
-        most = max(MAX_RECENT, self._settings.min_occurrences)
-        with self._storage.alone(FOLDER):
-            found = [self._fresh(script_id) for script_id in (one, other)]
-            scripts = [script for script in found if script is not None and script.rule == RULE]
-            if len(scripts) < 2:
-                return one
-            into, gone = sorted(scripts, key=rank, reverse=True)
-
-            def change(data: Json | None) -> Json | None:
-                script = Script.of_json(into.id, data)
-                if script is None:
-                    return None
-                kept.append(merged(script, gone, most))
-                return kept[-1].to_json()
-
-            kept: list[Script] = []
-            self._storage.update(PREFIX + into.id, change)
-            if kept:
-                self._storage.delete(PREFIX + gone.id)
-                self._know(kept[-1])
-                self._unknow(gone.id)
-        return into.id
-
-    def _fresh(self, script_id: str) -> Script | None:
-        document = self._storage.read(PREFIX + script_id)
-        return Script.of_json(script_id, document.data) if document is not None else None
+    def _merged(self, one: str, other: str, *, is_seen: bool = True) -> tuple[str, Habit | None]:
+        """Merge two documents; return the id of the one that is left, and the habit if it has just become one."""
+        done = self._documents.merge(one, other, is_seen=is_seen)
+        if done is None:
+            return one, None
+        script, gone, is_new_habit = done
+        self._know(script)
+        self._unknow(gone)
+        return script.id, script.habit() if is_new_habit else None
 
     def _know(self, script: Script) -> None:
         self._known[script.id] = script.without_code()
@@ -247,55 +258,21 @@ class Habits:
         stamp = self._storage.stamp(FOLDER)
         if stamp == self._stamp:
             return
-        scripts = self._load()
+        scripts = self._documents.all()
         for script_id in self._known.keys() - scripts.keys():
             self._unknow(script_id)
         for script in scripts.values():
             self._know(script)
         self._stamp = stamp
 
-    def _kept(self, script_id: str, found: Fingerprint, occurrence: Occurrence) -> tuple[Script | None, bool]:
-        """Add the occurrence to the document on disk; return the script, and whether it has just become a habit. None
-        when the document has a later format."""
-        kept: Script | None = None
-        is_new_habit = False
-
-        def change(data: Json | None) -> Json | None:
-            nonlocal kept, is_new_habit
-            kept = None
-            if is_of_later_format(data):
-                return None
-            known = Script.of_json(script_id, data)
-            most = max(MAX_RECENT, self._settings.min_occurrences)
-            kept = noted(known, script_id, found, occurrence, since=self._oldest(), most=most)
-            # Under the lock: of two processes that see it become a habit, only one says so.
-            is_new_habit = is_due(kept, self._settings.min_occurrences)
-            if is_new_habit:
-                kept = replace(kept, told=occurrence.at)
-            return kept.to_json()
-
-        self._storage.update(PREFIX + script_id, change)
-        return kept, is_new_habit
-
-    def _load(self) -> dict[str, Script]:
-        scripts = {}
-        for document in self._storage.read_all(PREFIX):
-            script = Script.of_json(document.key.removeprefix(PREFIX), document.data)
-            if script is not None:
-                scripts[script.id] = script
-        return scripts
-
-    def _oldest(self) -> float:
-        return self._now() - self._settings.within_days * DAY_S
-
     def _forget(self, newest: str) -> None:
         """Delete scripts that were not seen again in time, and the oldest when there are too many. Habits stay as long
         as there is room, so that the model is not told of them again."""
-        for script in forgotten(self._known.values(), newest, self._oldest(), self._settings.max_occurrences):
-            now = self._fresh(script.id)
+        for script in forgotten(self._known.values(), newest, self._documents.oldest(), self._settings.max_occurrences):
+            now = self._documents.get(script.id)
             if now is not None and now.last_at > script.last_at:
                 # Another process has seen it since.
                 self._know(now)
             else:
                 self._unknow(script.id)
-                self._storage.delete(PREFIX + script.id)
+                self._documents.delete(script.id)

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 
 from .one_difference import differ_in_one
-from .sketch import Sketch, differ, is_pure, likeness
+from .sketch import Sketch, differ, is_pure, likeness, resemblance
 
 MAX_COMPARED = 96
 """Scripts that one sketch is compared with, those first that have most in common with it."""
@@ -55,6 +55,16 @@ class Index:
                     best = alike
             if best and not is_another(sketch, self._sketches[script_id]):
                 found[script_id] = best
+        return found
+
+    def resembling(self, script_id: str, low: float) -> dict[str, float]:
+        """Pure scripts that are somewhat like a wording of this one, with how much."""
+        found: dict[str, float] = {}
+        for sketch in filter(is_pure, self.sketches(script_id)):
+            for other in self._candidates(sketch):
+                known = [resemblance(sketch, one) for one in self._sketches[other] if is_pure(one)]
+                if other != script_id and max(known, default=0.0) >= low:
+                    found[other] = max(*known, found.get(other, 0.0))
         return found
 
     def may_be_one(self, one: str, other: str) -> bool:

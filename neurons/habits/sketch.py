@@ -136,6 +136,11 @@ def likeness(a: Sketch, b: Sketch) -> float:
     """1 for the same, 0 for nothing in common or for scripts that must not be taken for each other."""
     if a.shape == b.shape:
         return 1.0
+    return 0.0 if differ(a, b) else resemblance(a, b)
+
+
+def resemblance(a: Sketch, b: Sketch) -> float:
+    """How much they are alike, whatever marks tell them apart."""
     if not same_effects(a.effects, b.effects):
         return 0.0
     done = _done_alike(a, b)
@@ -145,7 +150,7 @@ def likeness(a: Sketch, b: Sketch) -> float:
         alike = max(alike, built) if built >= _BUILT_ALIKE else alike
     if alike >= _WORTH_A_LOOK and alike < 1 and a.purpose & b.purpose:
         alike = min(1.0, alike + _OF_PURPOSE * _purposes_alike(a.purpose, b.purpose))
-    return 0.0 if differ(a, b) else alike
+    return alike
 
 
 def _purposes_alike(a: frozenset[str], b: frozenset[str]) -> float:

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from .nightly import Nightly
     from .quarantine import rehearse
     from .queue import Candidates
+    from .side_by_side import SideBySide
     from .workplace import Workplace
 else:
     __all__, __getattr__ = lazy_door(
@@ -16,6 +17,7 @@ else:
             "nightly": "Nightly",
             "quarantine": "rehearse",
             "queue": "Candidates",
+            "side_by_side": "SideBySide",
             "workplace": "Workplace",
         },
     )

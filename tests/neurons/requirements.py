@@ -1978,6 +1978,8 @@ SETTINGS = {
         "max_waiting": "tests/neurons/functions/test_functions.py::test_calls_at_the_same_time_are_all_answered_and_no_more_wait_than_may",
     },
     "neurons.habits": {
+        "compare": "tests/neurons/habits/test_comparing.py::test_comparing_can_be_switched_off",
+        "compared_per_hour": "tests/neurons/habits/test_comparing.py::test_an_hour_has_room_for_some_pairs_and_the_others_come_later",
         "enabled": "tests/neurons/habits/test_habits.py::test_nothing_is_noticed_when_it_is_switched_off",
         "max_occurrences": "tests/neurons/habits/test_habits.py::test_at_most_max_occurrences_are_kept_and_the_oldest_make_way",
         "max_recording_bytes": "tests/neurons/habits/test_recordings.py::test_what_does_not_fit_is_left_out",
@@ -1986,6 +1988,7 @@ SETTINGS = {
         "record": "tests/neurons/habits/test_recordings.py::test_nothing_is_kept_when_that_is_switched_off",
         "recording_days": "tests/neurons/habits/test_recordings.py::test_recordings_are_kept_for_the_days_of_the_settings",
         "similarity": "tests/neurons/pipeline/test_proposal.py::test_the_similarity_setting_decides_what_counts_as_rejected_code",
+        "similarity_compared": "tests/neurons/habits/test_comparing.py::test_only_pure_scripts_that_are_somewhat_alike_are_run",
         "similarity_effects": "tests/neurons/habits/test_habits.py::test_the_similarity_of_the_settings_decides_what_is_the_same_script",
         "similarity_pure": "tests/neurons/habits/test_habits.py::test_the_similarity_of_the_settings_decides_what_is_the_same_script",
         "within_days": "tests/neurons/habits/test_habits.py::test_occurrences_count_only_within_the_days_of_the_settings",

@@ -8,6 +8,9 @@ FOUND = "tests/neurons/habits/test_found.py::"
 REGROUP = "tests/neurons/habits/test_regroup.py::"
 EFFECTS = "tests/neurons/habits/test_effects.py::"
 STYLES = "tests/neurons/habits/test_styles.py::"
+COMPARING = "tests/neurons/habits/test_comparing.py::"
+SIDE_BY_SIDE = "tests/neurons/quarantine/test_side_by_side.py::"
+ALIVE = "tests/cortex/learning/test_comparing_alive.py::"
 ONE = "tests/neurons/habits/test_one_difference.py::"
 INDEX = "tests/neurons/habits/test_index.py::"
 
@@ -66,6 +69,39 @@ REQUIREMENTS = (
             REGROUP + "test_two_habits_with_a_neuron_each_stay_two",
             REGROUP + "test_what_is_kept_of_a_script_is_bounded",
             REGROUP + "test_of_scripts_that_are_nearly_alike_the_purpose_decides",
+        ),
+    ),
+    Requirement(
+        "FOUND-BEHAVIOUR",
+        "003",
+        "Pure scripts that look unlike and give the same on the same inputs become one habit; what cannot be told decides nothing",
+        (
+            SIDE_BY_SIDE + "test_scripts_that_give_the_same_are_told_from_those_that_do_not",
+            SIDE_BY_SIDE + "test_pure_families_in_other_styles_are_found_and_none_of_their_scripts_is_said_to_differ",
+            SIDE_BY_SIDE + "test_look_alikes_that_compute_are_never_said_to_be_the_same",
+            SIDE_BY_SIDE + "test_an_input_from_which_a_secret_was_removed_is_not_used",
+            COMPARING + "test_scripts_that_give_the_same_become_one_habit_and_it_is_told",
+            COMPARING + "test_scripts_that_do_not_give_the_same_stay_two",
+            COMPARING + "test_two_scripts_with_a_neuron_each_stay_two",
+            ALIVE + "test_scripts_in_other_styles_become_one_habit_in_an_open_cortex",
+        ),
+    ),
+    Requirement(
+        "FOUND-BEHAVIOUR-BOUNDED",
+        "003",
+        "Scripts are run side by side in the background, each pair once, so many in an hour, and not while the kill switch is on",
+        (
+            COMPARING + "test_no_pair_is_run_twice_also_after_a_restart",
+            COMPARING + "test_only_pure_scripts_that_are_somewhat_alike_are_run",
+            COMPARING + "test_an_hour_has_room_for_some_pairs_and_the_others_come_later",
+            COMPARING + "test_nothing_is_run_while_the_kill_switch_is_on_or_another_process_compares",
+            COMPARING + "test_a_switch_that_is_turned_on_meanwhile_leaves_the_pair_for_later",
+            COMPARING + "test_a_pair_waits_when_no_process_can_be_started",
+            COMPARING + "test_a_document_of_verdicts_that_was_edited_does_no_harm",
+            COMPARING + "test_a_bounded_number_of_verdicts_is_kept",
+            COMPARING + "test_comparing_can_be_switched_off",
+            SIDE_BY_SIDE + "test_nothing_is_run_any_more_once_the_kill_switch_is_on",
+            ALIVE + "test_nothing_is_compared_when_that_is_switched_off",
         ),
     ),
     Requirement(

@@ -257,7 +257,7 @@ async def test_looking_for_a_script_waits_for_a_run_that_may_be_adding_it():
 
 async def test_a_habit_is_told_once_while_the_clock_stands_still():
     watched = Watched()
-    watched.habits._now = lambda: 5.0
+    watched.habits._now = watched.habits._documents._now = lambda: 5.0
     told = await watched.prices(*"abcdef")
     assert [habit is not None for habit in told] == [False, False, True, False, False, False]
 
