@@ -375,11 +375,18 @@ async def test_the_table_of_the_home_names_each_file_and_they_are_private(tmp_pa
     # A program that stands by says so a moment later, and a neuron may have had a signal: perhaps, and perhaps not.
     always = [pattern for pattern in patterns if pattern not in {"state/programs/", "state/activity/*.json"}]
     missing = [pattern for pattern in always if not fnmatch.filter(kept, f"{pattern}*")]
-    # The owner was told of nothing yet, has granted and typed nothing, and no schedule was due.
+    # The owner was told of nothing yet, has granted and typed nothing, no scripts were compared, no schedule was due.
     files = ("journal.sqlite*", "journal.steps", "journal.lock", "results/", "changes/", "logs/")
     workflows = [f"workflows/{name}" for name in files]
     told = [
-        f"state/{name}" for name in ("proposals/told.json", "outcomes/owner.json", "autonomic/schedules.json", "mail/")
+        f"state/{name}"
+        for name in (
+            "proposals/told.json",
+            "outcomes/owner.json",
+            "comparisons/pairs.json",
+            "autonomic/schedules.json",
+            "mail/",
+        )
     ]
     assert missing == [*told, "state/grants/*.json", "state/chat-history.jsonl", *workflows, "mcp.json", "mcp.lock"]
     found = [path for path in settings.home.rglob("*") if not path.is_symlink()]
