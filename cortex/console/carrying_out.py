@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from cortex.audit import Audit, AuditError
 from cortex.energy import EnergyReserve
 from cortex.home import Home, HomeFiles
-from cortex.inbox import QuestionBox
+from cortex.inbox import InboxError, QuestionBox
+from cortex.views import QuestionSeen, hash_of_all, questions_of, together_with
 from cortex.workflows import DATABASE, JournalError, SqliteJournal
 from neurons import ApprovalKey, Killed, KillSwitch, NeuronError
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 BY = "owner (console)"
 MAX_REASON = 500
+MIN_HASH = 8
 _JOURNAL_S = 5.0
 DEFAULT_REASON = "the owner stopped everything in the console"
 
@@ -104,18 +106,23 @@ class Decided:
         return "It is disabled."
 
     def answer(self, question: str, given: Mapping[str, str]) -> str:
-        """Answer a question of an agent. A no is safe; a yes came with a code. Raises InboxError."""
-        allowed = given.get("allowed") == "yes"
+        """Answer a question of an agent, or all that one run asks about the same tool. A no is safe; a yes came with a
+        code. Raises InboxError when other questions wait than those that were shown."""
+        allowed, shown = given.get("allowed") == "yes", given.get("hash", "").strip().lower()
+        asked = asked_together(self._settings, question, is_one=not given.get("together"))
+        if len(shown) < MIN_HASH or not hash_shown(asked).startswith(shown):
+            raise InboxError("the hash is not that of what waits now: look at it again, and then answer")
+        reason = " ".join(given.get("reason", "").split())[:MAX_REASON]
         with self._audit() as audit, QuestionBox.opened(Home(self._settings.home)) as box:
-            kept = box.answer(
-                question,
-                given.get("hash", "").strip(),
-                allowed=allowed,
-                by=BY,
-                reason=" ".join(given.get("reason", "").split())[:MAX_REASON],
-                record=self._recorder(audit),
-            )
-        return f"{kept.asked.tool} {'may be called, this once' if allowed else 'is not called'}."
+            record = self._recorder(audit)
+            for done, one in enumerate(asked):
+                try:
+                    box.answer(one.id, one.shown_hash, allowed=allowed, by=BY, reason=reason, record=record)
+                except InboxError as error:
+                    before = f"{done} of {len(asked)} were answered, and then: " if done else ""
+                    raise InboxError(f"{before}{error}") from error
+        calls = "" if len(asked) == 1 else f", {len(asked)} times"
+        return f"{asked[0].tool} {f'may be called, this once{calls}' if allowed else f'is not called{calls}'}."
 
     # The dangerous direction: each of these needs a code, too
 
@@ -166,6 +173,21 @@ class Decided:
             finally:
                 reserve.close()
         return f"The level is {entry.level:.2f} now."
+
+
+def asked_together(settings: Settings, question: str, *, is_one: bool) -> list[QuestionSeen]:
+    """The question, or with it all that its run asks about the same tool. Raises InboxError."""
+    found = questions_of(settings, time.time)
+    chosen = next((one for one in found if one.id == question), None)
+    if chosen is None or not chosen.is_open:
+        how = "it is not there any more" if chosen is None else chosen.told
+        raise InboxError(f"this question cannot be answered: {how}")
+    return [chosen] if is_one else together_with(chosen, found)
+
+
+def hash_shown(asked: Sequence[QuestionSeen]) -> str:
+    """What an answer to all of these repeats."""
+    return asked[0].shown_hash if len(asked) == 1 else hash_of_all(asked)
 
 
 def amount_of(text: str) -> float:

@@ -12,14 +12,12 @@ from neurons import NeuronError
 from sandbox import LockBusy
 
 from .app import Answer, Given, See, ShownPage, Visit
-from .carrying_out import MAX_REASON, Decided, amount_of
+from .carrying_out import MAX_REASON, MIN_HASH, Decided, amount_of
 from .codes import CodeRefused
 from .door import LOGIN
 
 if TYPE_CHECKING:
     from .codes import CodedDecision
-
-MIN_HASH = 8
 
 
 class NotDecided(Exception):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cortex.views import HomeNeurons, QuestionSeen, questions_of
+from cortex.inbox import InboxError
+from cortex.views import HomeNeurons, QuestionSeen, lines_of_all, questions_of, together_with
 
 from .app import Answer, ShownPage, Visit
-from .carrying_out import Decided
-from .decisions import MIN_HASH, dear, refused, told
+from .carrying_out import MIN_HASH, Decided, asked_together, hash_shown
+from .decisions import dear, refused, told
 from .parts import part
 
 if TYPE_CHECKING:
@@ -19,18 +22,41 @@ CLOSED = 20
 MAX_HASH = 64
 
 
+@dataclass(frozen=True, slots=True)
+class AskedTogether:
+    """Questions of one run about one tool, which one answer can be to."""
+
+    questions: tuple[QuestionSeen, ...]
+    lines: tuple[str, ...]
+    hash: str
+
+    @property
+    def first(self) -> QuestionSeen:
+        return self.questions[0]
+
+
 def inbox_page(visit: Visit) -> Answer:
     desk = visit.desk
 
-    def questions() -> dict[str, list[QuestionSeen]]:
+    def questions() -> dict[str, list[Any]]:
         found = questions_of(desk.settings, desk.now)
-        return {
-            "open": [one for one in found if one.is_open],
-            "closed": [one for one in reversed(found) if not one.is_open][:CLOSED],
-        }
+        closed = [one for one in reversed(found) if not one.is_open][:CLOSED]
+        return {"open": asked_in(found), "closed": closed}
 
     facts: dict[str, Any] = {"questions": part(questions), "proposals": part(lambda: _proposals(desk))}
     return ShownPage("inbox.html", facts)
+
+
+def asked_in(found: Sequence[QuestionSeen]) -> list[AskedTogether]:
+    """The open questions, those that belong together as one."""
+    made: dict[str, AskedTogether] = {}
+    for seen in found:
+        if seen.is_open:
+            together = together_with(seen, found)
+            lines = lines_of_all(together) if len(together) > 1 else None
+            each = lines or [line for one in together for line in one.lines]
+            made.setdefault(together[0].id, AskedTogether(tuple(together), tuple(each), hash_shown(together)))
+    return list(made.values())
 
 
 def _proposals(desk: Desk) -> list[Any]:
@@ -48,10 +74,11 @@ def say_yes(visit: Visit) -> Answer:
     question, shown = visit.path["question"], visit.form.get("hash", "").strip()
     if len(shown) < MIN_HASH:
         return refused(f"Type at least the first {MIN_HASH} characters of the hash.", PLACE)
-    found = next((one for one in questions_of(visit.desk.settings, visit.desk.now) if one.id == question), None)
-    if found is None or not found.is_open:
-        return refused(
-            f"This question cannot be answered: {found.told if found else 'it is not there any more'}.", PLACE
-        )
-    what = f"allow {found.tool}, this once, question hash {shown[:MIN_HASH]}"
-    return dear(visit, "answer", question, {"hash": shown[:MAX_HASH], "allowed": "yes"}, what)
+    together = visit.form.get("together", "")[:1]
+    try:
+        asked = asked_together(visit.desk.settings, question, is_one=not together)
+    except InboxError as error:
+        return refused(f"{error}.", PLACE)
+    times = "this once" if len(asked) == 1 else f"{len(asked)} times"
+    what = f"allow {asked[0].tool}, {times}, question hash {shown[:MIN_HASH]}"
+    return dear(visit, "answer", question, {"hash": shown[:MAX_HASH], "allowed": "yes", "together": together}, what)

@@ -96,6 +96,8 @@ REQUIREMENTS = (
                 "test_a_no_is_one_press_and_the_agent_is_told_the_reason",
                 "test_a_yes_needs_the_typed_hash_and_the_code_of_the_terminal",
                 "test_without_the_need_of_a_code_a_page_could_say_yes",
+                "test_one_answer_is_to_all_calls_of_a_run_that_were_shown",
+                "test_an_answer_to_all_is_to_none_when_others_wait_by_then",
                 "test_what_an_agent_asks_hides_and_runs_nothing",
                 "test_a_question_whose_program_has_ended_takes_no_answer",
                 "test_proposals_wait_in_the_inbox",

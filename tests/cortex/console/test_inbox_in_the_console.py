@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cortex.console import Guards
+from cortex.views import hash_of_all
 from tests.cortex.inbox.stage import asking_agent, eventually, open_question, seen
 
 from .agent import Agent
@@ -83,6 +84,48 @@ def test_without_the_need_of_a_code_a_page_could_say_yes(home, asking, owner):
     finally:
         desk.guards = Guards()
     assert "tea" in asking.told()
+
+
+def together(home, asking, *items: str):
+    """Several calls that the agent makes at once, as the owner sees them."""
+    asking.asks(*items)
+
+    def all_there():
+        found = [one for one in seen(home) if one.is_open]
+        return found if len(found) == len(items) else None
+
+    return eventually(all_there)
+
+
+@pytest.mark.parametrize("answer", ["yes", "no"])
+def test_one_answer_is_to_all_calls_of_a_run_that_were_shown(answer, home, asking, owner):
+    questions = together(home, asking, "salt", "sugar", "milk")
+    whole, first = hash_of_all(questions), questions[0].id
+    page = owner.get("/inbox").text
+    assert "be called 3 times?" in page
+    assert whole in page
+    assert page.count(f'/{answer}">') == 1
+    path = f"/inbox/{first}/{answer}"
+    # The hash of one of them, or of others, is to none of them.
+    wrong = owner.decide if answer == "yes" else owner.post
+    assert wrong(path, f"together=1&hash={questions[0].shown_hash}").status == 409
+    assert all(one.is_open for one in seen(home)[-3:])
+    right = f"together=1&hash={whole[:16]}"
+    reply = owner.decide(path, right) if answer == "yes" else owner.post(path, right)
+    assert reply.status == 200
+    assert "3 times" in reply.text
+    assert [("ordered" in told) for told in asking.all_told()] == [answer == "yes"] * 3
+    if answer == "yes":
+        assert "allow shop.order, 3 times" in owner.served.codes[-1].what
+
+
+def test_an_answer_to_all_is_to_none_when_others_wait_by_then(home, asking, owner):
+    questions = together(home, asking, "salt", "sugar")
+    place = owner.post(f"/inbox/{questions[0].id}/yes", f"together=1&hash={hash_of_all(questions)}").header("location")
+    owner.post(f"/inbox/{questions[1].id}/no", f"hash={questions[1].shown_hash}")
+    assert owner.post(place, f"code={owner.served.codes[-1].code}").status == 409
+    assert owner.post(f"/inbox/{questions[0].id}/no", f"hash={questions[0].shown_hash}").status == 200
+    assert not any("ordered" in told for told in asking.all_told())
 
 
 def test_what_an_agent_asks_hides_and_runs_nothing(home, asking, owner):
