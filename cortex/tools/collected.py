@@ -11,6 +11,8 @@ from cortex.text import visible
 
 MAX_SHOWN_VALUE = 2_000
 MAX_ALL_SHOWN = 60_000
+MAX_SHOWN_ARGUMENTS = 2_000
+"""Of all calls together, also where they are the same."""
 BEGIN, END = "«", "»"
 """Stand around what differs."""
 _LEAST_COMMON = 3
@@ -20,18 +22,38 @@ _ABSENT = object()
 def collected_lines(head: str, calls: Sequence[Mapping[str, Any]]) -> list[str] | None:
     """The lines of one question about all these calls, whose arguments are given. None where that would be too long for
     one: then each is a question of its own."""
-    names = list(dict.fromkeys(name for call in calls for name in call))
-    texts = {name: [_text(call.get(name, _ABSENT)) for call in calls] for name in names}
-    if any(len(text) > MAX_SHOWN_VALUE for found in texts.values() for text in found if text is not None):
+    texts = _texts(calls)
+    if texts is None:
         return None
-    same = [name for name in names if len({*texts[name]}) == 1]
-    marked = {name: _marked(texts[name]) for name in names if name not in same}
+    same = {name: found[0] for name, found in texts.items() if len({*found}) == 1}
+    marked = {name: _marked(found) for name, found in texts.items() if name not in same}
     lines = [f"{head}, {len(calls)} times"]
-    lines += [f"  in each: {_name(name)} = {visible(texts[name][0] or '')}" for name in same]
+    lines += [f"  in each: {_name(name)} = {visible(text or '')}" for name, text in same.items()]
     for number in range(len(calls)):
-        told = ", ".join(f"{_name(name)} = {found[number]}" for name, found in marked.items() if found[number])
-        lines.append(f"  {number + 1}. {told or '(the same)'}")
+        # An argument that others have is named: a tool may do most where it is told least.
+        told = [
+            f"{_name(name)} = {found[number]}" if found[number] else f"without {_name(name)}"
+            for name, found in marked.items()
+        ]
+        lines.append(f"  {number + 1}. {', '.join(told) or '(the same)'}")
     return lines if sum(map(len, lines)) <= MAX_ALL_SHOWN else None
+
+
+def _texts(calls: Sequence[Mapping[str, Any]]) -> dict[str, list[str | None]] | None:
+    """The arguments by their names, each as JSON for every call. None for too many, or too long ones: whoever calls may
+    have made them so, and nothing here may take long."""
+    if any(len(call) * len(calls) > MAX_SHOWN_ARGUMENTS for call in calls):
+        return None
+    names = dict.fromkeys(name for call in calls for name in call)
+    texts: dict[str, list[str | None]] = {}
+    room = MAX_ALL_SHOWN if len(names) * len(calls) <= MAX_SHOWN_ARGUMENTS else -1
+    for name in names:
+        found = texts[name] = [_text(call.get(name, _ABSENT)) for call in calls]
+        longest = max(len(text) for text in found if text is not None)
+        room -= len(name) + (longest if len({*found}) == 1 else sum(len(text or "") for text in found))
+        if longest > MAX_SHOWN_VALUE or room < 0:
+            return None
+    return texts
 
 
 def numbers_in(text: str, most: int) -> frozenset[int] | None:

@@ -31,6 +31,9 @@ _CALLERS: dict[Origin, str] = {
 MAX_SHOWN_WORDS = 500
 MAX_SHOWN_ARGUMENT = 20_000
 """Code is an argument, too: an owner who consents to it has to see it."""
+MAX_SHOWN_ARGUMENTS = 200
+MAX_SHOWN_ALL = 5 * MAX_SHOWN_ARGUMENT
+"""Of all arguments of a question together. Whoever calls may have made them many: to show them must not take long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,11 +156,16 @@ def describe(question: Question) -> str:
     if question.purpose.strip():
         lines.append(f"  its purpose, in its own words: {_shown(' '.join(question.purpose.split()))}")
     is_code = question.tool in {"core.execute", "core.consolidate"}
-    for name, value in question.arguments.items():
+    room = MAX_SHOWN_ALL
+    for at, (name, value) in enumerate(question.arguments.items()):
+        if at == MAX_SHOWN_ARGUMENTS or room <= 0:
+            lines.append(f"  … ({len(question.arguments) - at} more arguments are not shown)")
+            break
         if is_code and name == "code":
             lines += _code(str(value))
         elif not is_code or name != "purpose":
-            lines.append(f"  {_shown(name)} = {_shown(_json(value), MAX_SHOWN_ARGUMENT)}")
+            lines.append(f"  {_shown(name)} = {_shown(_json(value), min(MAX_SHOWN_ARGUMENT, room))}")
+            room -= len(lines[-1])
     if not question.arguments:
         lines.append("  without arguments")
     return "\n".join(lines)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import anyio
 import pytest
@@ -10,13 +11,14 @@ import pytest
 from cortex.home import Home
 from cortex.inbox import QuestionBox
 from cortex.settings import Settings
-from cortex.tools import Decision
-from cortex.tools.collected import collected_lines, numbers_in
+from cortex.tools import Decision, Question, as_one, describe
+from cortex.tools.collected import MAX_ALL_SHOWN, collected_lines, numbers_in
 from cortex.views import hash_of_all, questions_of, together_with
 
 from .stage import asking_agent, eventually, seen, shell
 from .test_inbox_owner import Person, cortex_of
 
+MOST_CPU_S = 0.05
 ITEMS = ("tea", "milk", "sugar", "salt")
 
 
@@ -155,11 +157,39 @@ def test_what_differs_stands_between_marks_and_what_is_the_same_is_said_once():
     ]
     same = collected_lines("x", [{}, {}])
     assert same == ["x, 2 times", "  1. (the same)", "  2. (the same)"]
-    assert collected_lines("x", [{"a": "1"}, {}]) == ["x, 2 times", '  1. a = «"1"»', "  2. (the same)"]
+    lacking = collected_lines("x", [{"path": "a", "dry_run": True}, {"path": "a"}])
+    assert lacking == ["x, 2 times", '  in each: path = "a"', "  1. dry_run = «true»", "  2. without dry_run"]
     hostile = collected_lines("x", [{"\x1b[2J\n": "\x1b[31m\u202e"}, {"\x1b[2J\n": "2"}])
     assert all(char.isprintable() for line in hostile for char in line)
     assert collected_lines("x", [{"a": "x" * 3_000}]) is None
     assert collected_lines("x", [{"a": str(n) + "x" * 1_000} for n in range(100)]) is None
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        [{f"name {n}": n for n in range(100_000)}] * 2,
+        [{f"{call} {n}": n for n in range(40)} for call in range(50)],
+        [{f"name {n}": call for n in range(40)} for call in range(50)],
+        [{f"name {n}": "\u202e" * 500 for n in range(40)}] * 50,
+        [{f"name {n}": f"{call}" + "x" * 1_990 for n in range(40)} for call in range(50)],
+        [{"x" * 1_000_000: 1}] * 2,
+    ],
+    ids=["many names", "many names together", "all differ", "long when shown", "long together", "a long name"],
+)
+def test_no_arguments_keep_the_event_loop_busy(calls):
+    questions = [Question("shop.order", call, "code") for call in calls]
+    began = time.thread_time()
+    one = as_one(questions)
+    told = "" if one is None else describe(one)
+    assert time.thread_time() - began < MOST_CPU_S
+    assert len(told) < 2 * MAX_ALL_SHOWN
+    began = time.thread_time()
+    told = describe(questions[0])
+    assert time.thread_time() - began < MOST_CPU_S
+    assert len(told) < 1_000_000
+    if len(calls[0]) > 200:
+        assert told.endswith("\n  … (99800 more arguments are not shown)")
 
 
 @pytest.mark.parametrize(
