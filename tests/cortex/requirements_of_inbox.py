@@ -92,6 +92,12 @@ REQUIREMENTS = (
             OWNER + "test_old_questions_make_way",
         ),
     ),
+    Requirement(
+        "INBOX-6",
+        "inbox",
+        "No arguments, however many or long, keep the event loop busy when the owner is asked about them",
+        (TOGETHER + "test_no_arguments_keep_the_event_loop_busy",),
+    ),
 )
 
 SETTINGS = {
