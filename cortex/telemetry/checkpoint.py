@@ -46,7 +46,7 @@ def kept_fold(cache: Path) -> Folded:
         fold.spent = {origin: amount for origin, amount in spent.items() if number(abs(amount)) is not None}
         place = LedgerPlace(*(_whole(kept["ledger"][part]) for part in ("inode", "offset", "seq")))
         return Folded(fold, _whole(kept["seq"]), str(kept["hash"])[:64], place)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError):
         return Folded()
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from . import metric_names as names
-from .samples import Samples
+from .samples import Samples, number
 
 if TYPE_CHECKING:
     from cortex.audit import Record
@@ -139,4 +139,5 @@ def _outcome(facts: Mapping[str, Any]) -> str:
 
 
 def _scaled(value: Any, factor: float) -> Any:
-    return value * factor if isinstance(value, int | float) and not isinstance(value, bool) else None
+    amount = number(value)  # also one of 400 digits, which is no float
+    return None if amount is None else amount * factor

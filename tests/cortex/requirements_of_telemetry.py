@@ -152,6 +152,7 @@ REQUIREMENTS = (
             OF_HOME + "test_a_place_in_the_ledger_moves_by_whole_lines",
             OF_HOME + "test_the_kill_switch_and_the_last_record_are_shown",
             FOLD + "test_any_facts_can_be_folded_and_no_counter_falls",
+            FOLD + "test_a_record_with_strange_numbers_is_counted_and_stops_nothing",
             FOLD + "test_energy_that_comes_back_never_lowers_what_was_spent",
             FOLD + "test_energy_is_counted_by_what_spent_it_and_the_owners_changes_are_not",
         ),

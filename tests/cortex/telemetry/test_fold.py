@@ -89,6 +89,14 @@ def test_a_run_is_measured_and_one_from_the_cache_is_not():
     assert value_of(text, "cortex_fetches_total", outcome="failed") == 1
 
 
+@pytest.mark.parametrize("strange", [10**400, -1, 1e308, float("nan"), "9", None, [1]], ids=repr)
+def test_a_record_with_strange_numbers_is_counted_and_stops_nothing(strange):
+    numbers = dict.fromkeys(("total_ms", "peak_memory_mb", "fetches", "failed_fetches", "lent", "duration_ms"), strange)
+    run, call = {"tier": "isolated", "ok": True, **numbers}, {"tool": "a.b", "ok": True, **numbers}
+    text = folded(Line("execution", run), Line("intent", numbers), Line("tool_call", call))
+    assert value_of(text, "cortex_code_executions_total", tier="isolated", outcome="ok") == 1
+
+
 def test_lent_tools_and_answers_of_the_owner_are_counted():
     text = folded(
         Line("intent", {"lent": 7}),

@@ -111,6 +111,7 @@ def test_a_deleted_cache_is_made_again(home):
         lambda kept: json.dumps({**kept, "format": 0}),
         lambda kept: json.dumps({**kept, "seq": -1}),
         lambda kept: json.dumps({**kept, "series": {}}),
+        lambda kept: json.dumps({**kept, "spent": {"isolated": 10**400}}),
         lambda kept: json.dumps({**kept, "ledger": None}),
         lambda kept: json.dumps(kept | {"series": kept["series"] | {RUNS: [[["isolated"], 9]]}}),
         lambda kept: json.dumps(kept | {"series": kept["series"] | {RUNS: [[["isolated", "x" * 200], 9]]}}),
