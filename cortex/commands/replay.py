@@ -112,13 +112,14 @@ def _what_if(options: Namespace, kept: Replayable) -> WhatIf:
 
 
 def _lines(result: ReplayResult, kept: Replayable, *, is_what_if: bool) -> Iterator[str]:
-    from cortex.text import CODE, fit, visible, wrapped
+    from cortex.text import CODE, fit, wrapped
 
     details = kept.details
     style = "green" if result.is_same else "yellow"
     verdict = "same" if result.is_same else "differs"
     what = "compared by its facts alone" if details.keep != "texts" else "outcome, calls, requests, console and reply"
-    head = f"run {visible(result.run)}: {what}" if result.ran else f"run {visible(result.run)} would not have run"
+    name = fit(result.run, width())  # on one line, whoever wrote it
+    head = f"run {name}: {what}" if result.ran else f"run {name} would not have run"
     yield f"{paint(verdict, style)}  {head}"
     for judged in result.judged:
         yield fit(f"{judged.name}: {_WORDS[judged.policy]}", width())

@@ -66,9 +66,13 @@ def bundle_of(
     shown = redactor.text(whole(code))
     is_redacted = shown != code
     outside: dict[str, Any] = {"position": "", "requests": tuple(map(_without_hash, details.requests))}
+    has_taken = is_redacted or any(one.query_hash for one in details.requests)
+    if has_taken or (recording is not None and has_tokens(recording)):
+        # Who has the rest could try words until its hash is the right one: these are hashes of what held the others.
+        ref = details.recording and details.recording.model_copy(update={"hash": ""})
+        outside |= {"hash": "", "audit": None, "recording": ref}
     if is_redacted:
-        # Who has the rest of the code could try words until its hash is the right one.
-        outside |= {"code_hash": code_hash(shown), "hash": "", "audit": None}
+        outside |= {"code_hash": code_hash(shown)}
     return RunBundle(
         version=version,
         exported_at=exported_at,
@@ -111,8 +115,12 @@ def read_bundle(data: bytes) -> RunBundle:
         raise BundleRefused("it was changed after it was exported: its hash is another one")
     try:
         bundle = RunBundle.model_validate_json(data)
+        sizes = len(to_json(bundle.details)), len(to_json(bundle.recording))
     except (ValidationError, ValueError, RecursionError) as error:
         raise BundleRefused("it is no run that cortex runs export wrote, or of another version") from error
+    # No run has more, and a replay looks through all of it at each call.
+    if sizes[0] > 2 * MAX_LINE_BYTES or sizes[1] > MAX_RECORDING_BYTES:
+        raise BundleRefused("it has more details, or a longer recording, than a run has")
     if code_hash(bundle.code) != bundle.details.code_hash:
         raise BundleRefused("its code is not the code of the run")
     return bundle

@@ -182,6 +182,8 @@ REQUIREMENTS = (
             BUNDLE + "test_where_secrets_were_taken_out_no_hash_is_left_by_which_they_could_be_found",
             BUNDLE + "test_a_file_that_was_changed_or_is_none_is_refused",
             BUNDLE + "test_a_file_whose_code_is_not_that_of_the_run_is_refused_also_with_a_right_hash",
+            BUNDLE + "test_a_short_secret_is_not_found_by_the_hash_of_the_run_or_of_its_recording",
+            BUNDLE + "test_a_file_with_more_calls_than_a_run_has_is_refused",
         ),
     ),
     Requirement(
@@ -220,6 +222,8 @@ REQUIREMENTS = (
             COMPARE + "test_what_is_not_as_on_record_is_a_difference",
             COMPARE + "test_what_is_not_on_record_comes_first_and_is_bounded",
             REPLAYED + "test_what_cannot_be_replayed_is_an_error",
+            REPLAYED + "test_details_that_somebody_made_up_are_refused_in_one_line",
+            REPLAYED + "test_the_name_of_a_run_of_a_file_is_no_second_verdict",
             REPLAYED + "test_a_run_without_its_code_says_what_is_missing",
         ),
     ),

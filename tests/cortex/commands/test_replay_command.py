@@ -8,8 +8,9 @@ import shutil
 import anyio
 import pytest
 
+from cortex.audit import code_hash
 from cortex.commands import run_command
-from cortex.runs import RunReader
+from cortex.runs import RunBundle, RunReader, bundle_bytes
 from neurons import KillSwitch
 from tests.cortex.runs.support import details, keeping_cortex, line_of
 
@@ -91,6 +92,37 @@ def test_an_exported_run_is_replayed_on_another_machine(cortex, ran, tmp_path, c
     assert list((tmp_path / "other").rglob("*.jsonl")) == []
     path.write_bytes(path.read_bytes().replace(b"pears", b"beans"))
     assert "was changed after it was exported" in cortex(tmp_path / "other", str(path), code=2)[1]
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        {"tier": "\x1b[31mroot"},
+        {"seed": 10**400},
+    ],
+    ids=["tier", "seed"],
+)
+def test_details_that_somebody_made_up_are_refused_in_one_line(cortex, tmp_path, hostile):
+    code = "return 1"
+    facts = {"code_hash": code_hash(code), "seed": 1, "clock_ms": 1e12}
+    made_up = RunBundle(details=details(1, **facts).model_copy(update=hostile), code=code)
+    path = tmp_path / "run.json"
+    path.write_bytes(bundle_bytes(made_up))
+    out, err = cortex(tmp_path, str(path), code=2)
+    assert (out, err) == (
+        "",
+        f'cortex replay: "{path}" cannot be replayed: its record says what no run can have been: it is damaged\n',
+    )
+
+
+def test_the_name_of_a_run_of_a_file_is_no_second_verdict(cortex, tmp_path):
+    made_up = RunBundle(details=details(1, id="x\nsame  run y", code_hash=code_hash("return 1")), code="return 1")
+    path = tmp_path / "run.json"
+    path.write_bytes(bundle_bytes(made_up))
+    out, _ = cortex(tmp_path, str(path), code=1)
+    assert [line for line in out.splitlines() if "run" in line] == [
+        "differs  run x same run y: outcome, calls, requests, console and reply"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from cortex.audit import code_hash
 from cortex.redaction import Redactor
 from cortex.runs import BundleRefused, RecordedCall, RunRecording, bundle_bytes, bundle_of, read_bundle
 from cortex.runs.bundle import MAX_BUNDLE_BYTES
+from cortex.runs.details import body_of
 from cortex.runs.recording import RecordedExchange
 from cortex.settings import RedactionSettings
 from tests.cortex.runs.support import NOON, details
@@ -34,13 +35,14 @@ def recording(**more) -> RunRecording:
 
 def made(code: str = CODE, kept: RunRecording | None = None, **more) -> bytes:
     request = {"method": "GET", "url": "https://a.example/b", "query_hash": "d" * 64, "start_ms": 1, "ms": 1}
-    one = details(1, code_hash=code_hash(code), requests=(request,), hash="e" * 64, audit=7, **more)
+    facts = {"code_hash": code_hash(code), "requests": (request,), "hash": "e" * 64, "audit": 7}
+    one = details(1, **{**facts, **more})
     given = {"version": "1", "exported_at": NOON, "standing": "matches", "missing": ("something",)}
     return bundle_bytes(bundle_of(one, code, kept or recording(), Redactor(RedactionSettings()), **given))
 
 
 def test_an_exported_run_is_read_again_as_it_was_but_for_hashes_of_what_may_have_been_secret():
-    bundle = read_bundle(made())
+    bundle = read_bundle(made(requests=({"method": "GET", "url": "https://a.example/b", "start_ms": 1, "ms": 1},)))
     assert (bundle.code, bundle.is_code_redacted, bundle.standing, bundle.missing) == (
         *(CODE, False, "matches", ("something",)),
     )
@@ -50,6 +52,19 @@ def test_an_exported_run_is_read_again_as_it_was_but_for_hashes_of_what_may_have
     assert (call.arguments, call.result, call.arguments_hash) == ({"n": 1}, 3, "")
     assert (exchange.body, exchange.url_hash, exchange.request_body_sha256) == (b"\xff\x00", "", "b" * 64)
     assert bundle.details.requests[0].query_hash is None
+
+
+def test_a_short_secret_is_not_found_by_the_hash_of_the_run_or_of_its_recording():
+    query = {"method": "GET", "url": "https://a.example/b", "query_hash": "d" * 64, "start_ms": 1, "ms": 1}
+    ref = {"id": "a" * 24, "bytes": 1, "hash": "f" * 64}
+    asked = details(1, code_hash=code_hash(CODE), requests=(query,), recording=ref)
+    _, whole = body_of(asked)
+    told = made(requests=(query,), recording=ref, hash=whole)
+    assert whole.encode() not in told
+    assert b"f" * 64 not in told
+    given = made(kept=recording(context={"mail": "[EMAIL_1]"}), requests=(), recording=ref, hash=whole)
+    assert whole.encode() not in given
+    assert b"f" * 64 not in given
 
 
 def test_where_secrets_were_taken_out_no_hash_is_left_by_which_they_could_be_found():
@@ -93,3 +108,11 @@ def test_a_file_whose_code_is_not_that_of_the_run_is_refused_also_with_a_right_h
     forged = bundle_bytes(honest.model_copy(update={"code": "return 2"}))
     with pytest.raises(BundleRefused, match="not the code of the run"):
         read_bundle(forged)
+
+
+def test_a_file_with_more_calls_than_a_run_has_is_refused():
+    honest = read_bundle(made())
+    calls = tuple({"name": "a", "start_ms": 0, "arguments": {"n": n}} for n in range(5_000))
+    forged = honest.model_copy(update={"recording": recording(calls=calls)})
+    with pytest.raises(BundleRefused, match="longer recording"):
+        read_bundle(bundle_bytes(forged))
