@@ -117,7 +117,7 @@ class Fold:
             self.samples.observe(names.TOOL_DURATION, server, value=_scaled(facts.get("duration_ms"), 1 / _MS))
 
     def _server(self, tool: object) -> str:
-        group, dot, _ = str(tool)[:200].partition(".")
+        group, dot, _ = str(tool).partition(".")
         if not dot:
             return _UNGROUPED
         known = {labels[0] for labels in self.samples.labels_of(names.TOOL_CALLS)}

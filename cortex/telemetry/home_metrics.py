@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from cortex.audit import Audit, AuditError, ChainCheck
 from cortex.energy import EnergyError, entries_after
 from cortex.home import Home
+from cortex.inbox import QuestionBox
 from cortex.settings import SettingsError
 from cortex.views import level_of
 from neurons import DeferredStorage, KillSwitch, NeuronError, NeuronStore, Status
@@ -33,7 +34,7 @@ log = logging.getLogger("motor_cortex")
 AT_ONCE = 20_000
 """Records of the audit that are folded in one step."""
 _KEPT_AFTER = 1_000
-SOURCES = ("audit", "ledger", "energy", "neurons")
+SOURCES = ("audit", "ledger", "energy", "neurons", "questions")
 
 
 class HomeMetrics:
@@ -74,6 +75,9 @@ class HomeMetrics:
                 samples.values[metric.name] = dict(folded.fold.samples.values.get(metric.name, {}))
                 found = folded.fold.samples.distributions.get(metric.name, {})
                 samples.distributions[metric.name] = {labels: _copy(one) for labels, one in found.items()}
+            with self._source("questions"), QuestionBox.to_read(Home(self._settings.home), now=self._now) as box:
+                asked = 0 if box is None else sum(one.is_open for one in box.all())
+                samples.put(names.QUESTIONS, "call", "waiting", value=asked)
             samples.put(names.AUDIT_SEQ, value=folded.seq)
             with self._source("energy"):
                 state = Home(self._settings.home).state_to_read
@@ -150,8 +154,8 @@ class HomeMetrics:
             samples.put(names.NEURONS, status.value, value=sum(one.status is status for one in neurons))
         waiting = sum(self._is_waiting(one) for one in neurons)
         expired = sum(one.status is Status.AWAITING_OWNER for one in neurons) - waiting
-        samples.put(names.QUESTIONS, "waiting", value=waiting)
-        samples.put(names.QUESTIONS, "expired", value=expired)
+        samples.put(names.QUESTIONS, "neuron", "waiting", value=waiting)
+        samples.put(names.QUESTIONS, "neuron", "expired", value=expired)
         # The owner has read the names of these; others are in the words of the agent.
         known = [one for one in neurons if one.approvals]
         known.sort(key=lambda one: (not one.is_awake, one.id))

@@ -118,7 +118,12 @@ EMITTED = Metric(
     ("neuron",),
 )
 NEURONS = Metric("cortex_neurons", "gauge", "Neurons by their status", ("status",))
-QUESTIONS = Metric("cortex_owner_questions", "gauge", "Neurons that the agent proposes to the owner", ("state",))
+QUESTIONS = Metric(
+    "cortex_owner_questions",
+    "gauge",
+    "What waits for the owner: neurons that the agent proposes, and calls that programs ask about",
+    ("kind", "state"),
+)
 ENERGY_LEVEL = Metric("cortex_energy_level_ratio", "gauge", "The energy now, from 0 to 1")
 KILLED = Metric("cortex_killed", "gauge", "1 while the kill switch is on")
 AUDIT_SEQ = Metric("cortex_audit_seq", "gauge", "The number of the last record of the audit")

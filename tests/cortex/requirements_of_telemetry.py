@@ -31,6 +31,7 @@ REQUIREMENTS = (
         (
             TRACE + "test_a_turn_is_one_tree_from_the_agent_to_each_call_and_request",
             TRACE + "test_runs_at_the_same_time_have_trees_of_their_own",
+            TRACE + "test_a_call_from_a_task_that_knows_nothing_of_its_run_stands_below_it",
             TRACE + "test_two_turns_are_two_traces_and_leave_the_context_as_it_was",
             TRACE + "test_the_spans_of_the_mcp_sdk_stand_below_ours_and_are_not_drawn_twice",
             TRACE + "test_requests_to_the_model_are_spans_of_the_turn_without_what_was_said",
@@ -136,6 +137,7 @@ REQUIREMENTS = (
             FOLD + "test_a_tool_call_is_counted_by_its_server_and_never_by_its_name",
             FOLD + "test_at_most_fifty_servers_have_series_of_their_own",
             OF_HOME + "test_neurons_are_counted_by_status_and_only_those_of_the_owner_are_named",
+            OF_HOME + "test_a_neuron_that_waits_for_the_owner_is_counted_and_not_named",
         ),
     ),
     Requirement(
@@ -151,6 +153,7 @@ REQUIREMENTS = (
             OF_HOME + "test_the_ledger_is_read_once_and_a_rolled_one_goes_on",
             OF_HOME + "test_a_place_in_the_ledger_moves_by_whole_lines",
             OF_HOME + "test_the_kill_switch_and_the_last_record_are_shown",
+            OF_HOME + "test_a_call_that_a_program_asks_about_is_counted",
             FOLD + "test_any_facts_can_be_folded_and_no_counter_falls",
             FOLD + "test_a_record_with_strange_numbers_is_counted_and_stops_nothing",
             FOLD + "test_energy_that_comes_back_never_lowers_what_was_spent",

@@ -132,6 +132,7 @@ def test_at_most_fifty_servers_have_series_of_their_own():
     assert len(servers) == MAX_SERVERS + (1 if len(servers) > MAX_SERVERS else 0)
     assert "other" in servers
     assert sum_of(text, "cortex_tool_calls_total") == 85
+    assert value_of(folded(*odd[:2]), "cortex_tool_calls_total", server="other", outcome="ok") == 2
 
 
 SECRET = "s3cret-purpose"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 
 import anyio
 import pytest
@@ -12,9 +13,11 @@ from cortex import MotorCortex
 from cortex.commands import run_command
 from cortex.energy import EnergyReserve, LedgerPlace, entries_after
 from cortex.home import Home
+from cortex.inbox import QuestionBox
 from cortex.settings import Settings
 from cortex.telemetry import METRICS, HomeMetrics, exposition, fold_all
 from cortex.telemetry.checkpoint import FILE
+from cortex.tools import Question
 from neurons import ApprovalKey, DeferredStorage, KillSwitch
 from tests.cortex.telemetry.support import audit_of, families, settings_of, text_of, value_of
 from tests.neurons.governance import Clock, Governed
@@ -161,9 +164,10 @@ def test_a_part_that_cannot_be_read_takes_nothing_else_with_it(home):
     text = text_of(home)
     assert runs_of(text) == 2
     up = {
-        one: value_of(text, "cortex_metrics_source_up", source=one) for one in ("audit", "ledger", "energy", "neurons")
+        one: value_of(text, "cortex_metrics_source_up", source=one)
+        for one in ("audit", "ledger", "energy", "neurons", "questions")
     }
-    assert up == {"audit": 1, "ledger": 0, "energy": 0, "neurons": 1}
+    assert up == {"audit": 1, "ledger": 0, "energy": 0, "neurons": 1, "questions": 1}
     assert value_of(text, "cortex_energy_level_ratio") is None
 
 
@@ -185,7 +189,27 @@ def test_neurons_are_counted_by_status_and_only_those_of_the_owner_are_named(hom
     assert value_of(text, "cortex_neurons", status="trial") == 1
     assert value_of(text, "cortex_neurons", status="disabled") == 0
     assert value_of(text, "cortex_neuron_signals_total", neuron=neuron.id, outcome="answered") is not None
-    assert value_of(text, "cortex_owner_questions", state="waiting") == 0
+    assert value_of(text, "cortex_owner_questions", kind="neuron", state="waiting") == 0
+
+
+def test_a_neuron_that_waits_for_the_owner_is_counted_and_not_named(home):
+    state = Home(home).state
+    agent = Governed(DeferredStorage(state), key=ApprovalKey.load_or_make(state), clock=Clock(time.time()))
+    neuron = agent.waiting()
+    agent.storage.close()
+    text = text_of(home)
+    assert value_of(text, "cortex_owner_questions", kind="neuron", state="waiting") == 1
+    assert neuron.id not in text
+
+
+def test_a_call_that_a_program_asks_about_is_counted(home):
+    assert value_of(text_of(home), "cortex_owner_questions", kind="call", state="waiting") == 0
+    with QuestionBox.opened(Home(home)) as box:
+        asked = box.asked(Question("shop.order", {"item": "tea"}, "model"))
+        box.ask(asked, time.time() + 100, 20)
+        assert value_of(text_of(home), "cortex_owner_questions", kind="call", state="waiting") == 1
+        box.settle(asked, "withdrawn")
+    assert value_of(text_of(home), "cortex_owner_questions", kind="call", state="waiting") == 0
 
 
 def spend(home, *amounts):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextvars
 import http.server
 import socket
 import sys
@@ -24,6 +26,7 @@ from cortex.loop import AssistantMessage, ModelError, ModelReply, ToolRequest, U
 from cortex.runs import RunReader
 from cortex.telemetry import SpanTracing, span_names as names
 from cortex.telemetry.tracing import tracer_of
+from sandbox import ExecutionOutcome
 from tests.cortex.learning.test_learning_alive import COUNTER, Life, _soon  # noqa: F401 - a fixture
 from tests.cortex.telemetry.collector import collecting
 
@@ -466,3 +469,24 @@ def test_one_delivery_in_as_many_as_the_settings_say_is_drawn(every, drawn):
     spans = kept.get_finished_spans()
     assert len(spans) == drawn
     assert all(span.attributes[names.ERROR_TYPE] == "neuron_error" for span in spans)
+
+
+async def test_a_call_from_a_task_that_knows_nothing_of_its_run_stands_below_it(
+    tmp_path, collector, provider, anyio_backend_name
+):
+    """A runtime may call tools from tasks that it has started long before."""
+    if anyio_backend_name != "asyncio":
+        pytest.skip("only asyncio starts a task in another context")
+
+    class Elsewhere:
+        async def execute(self, request, tools=None, *, network=None, workspace=None):
+            call = tools.call("shop.stock", {"item": "x"})
+            await asyncio.create_task(call, context=contextvars.Context())
+            return ExecutionOutcome(ok=True, result=1)
+
+    settings = settings_of(tmp_path / "home")
+    async with MotorCortex(settings, toolbox=tools, runtime=Elsewhere()) as cortex, cortex.turn() as turn:
+        call = {"purpose": "x", "code": "return await tools.shop.stock({ item: 'x' })"}
+        assert await turn.call("core.execute", call) == "1"
+    provider.force_flush()
+    assert collector.path(collector.one("execute_tool shop.stock"))[:3] == [ROOT, CALL, "run_code isolated"]
