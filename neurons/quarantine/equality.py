@@ -154,7 +154,7 @@ class _Comparison:
                     continue
                 assignment = possible[0]
                 for each in possible if len(possible) > 1 else ():
-                    if self._is_equal(gave, await candidate.play(world_of(number, recording, each.arguments))):
+                    if difference(gave, await candidate.play(world_of(number, recording, each.arguments))) is None:
                         assignment = each
                         break
                 found.append((world_of(number, recording, assignment.arguments), assignment))
@@ -169,9 +169,6 @@ class _Comparison:
         if not neuron.is_function:
             return [Assignment()]
         return assignments(neuron.parameters or {}, recording.context, group.script.places, group.varying)
-
-    def _is_equal(self, script: Gave, candidate: Gave) -> bool:
-        return difference(script, candidate) is None
 
     async def _compare_all(
         self, group: _Group, pair: tuple[Player, Player], holes: Assignment, sources: list[Any], most: int

@@ -626,8 +626,12 @@ REQUIREMENTS = (
     Requirement(
         "HABITS-HAB-13",
         "003",
-        "A fingerprint of 50 lines costs under 2 ms (measured, not asserted)",
-        ("tests/neurons/habits/test_fingerprint_reader.py::test_what_a_fingerprint_costs_is_measured",),
+        "A fingerprint of 50 lines costs under 2 ms (measured, not asserted); code that comes again is not parsed again",
+        (
+            "tests/neurons/habits/test_fingerprint_reader.py::test_what_a_fingerprint_costs_is_measured",
+            "tests/neurons/habits/test_fingerprint_reader.py::test_code_that_comes_again_is_not_read_again_and_few_fingerprints_are_remembered",
+            "tests/neurons/habits/test_fingerprint_reader.py::test_code_without_a_fingerprint_is_read_again",
+        ),
     ),
     Requirement(
         "HABITS-HAB-14",

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+
 import anyio
 import pytest
 
 from benchmarks.habits import SCRIPT, habits
 from benchmarks.measure import Row
 from neurons import FingerprintReader
+from neurons.habits import fingerprint_shape
 from neurons.habits.fingerprint import fingerprint
+from neurons.habits.fingerprint_reader import MAX_REMEMBERED
 from neurons.habits.fingerprint_tree import MAX_NODES
 from sandbox import SandboxUnavailable
 from tests.neurons.corpus import scripts
@@ -64,6 +68,44 @@ async def test_an_answer_that_is_none_is_no_fingerprint():
     reader = Forged()
     for answer in ('{"parts": {}}', "[" * 10_000, "{", "7", '"x"', "NaN"):
         assert await reader.read(answer) is None
+
+
+async def test_code_that_comes_again_is_not_read_again_and_few_fingerprints_are_remembered():
+    asked: list[str] = []
+
+    class Counting(FingerprintReader):
+        async def answer(self, code):
+            asked.append(code)
+            return await super().answer(code)
+
+    codes = [f"return {number} + context.a{number}" for number in range(MAX_REMEMBERED + 1)]
+    async with Counting() as reader:
+        for code in codes:
+            assert await reader.read(code) == await reader.read(code) == fingerprint(code)
+        assert asked == codes
+        # The first one was forgotten for the last one, and is read again; the one after that is still known, because it
+        # was used.
+        await reader.read(codes[1])
+        await reader.read(codes[0])
+        await reader.read(codes[1])
+        assert asked == [*codes, codes[0]]
+        await reader.read("((((")
+    assert not reader._remembered
+    with pytest.raises(SandboxUnavailable, match="it is closed"):
+        await reader.read(codes[1])
+
+
+async def test_code_without_a_fingerprint_is_read_again():
+    """Perhaps the machine was busy."""
+    answers = [None, json.dumps(fingerprint_shape.read("return 1")).encode()]
+
+    class Busy(FingerprintReader):
+        async def answer(self, code):
+            return answers.pop(0)
+
+    reader = Busy()
+    assert await reader.read("return 1") is None
+    assert await reader.read("return 1") == fingerprint("return 1")
 
 
 async def test_a_process_that_cannot_start_says_nothing_about_the_code(monkeypatch):
