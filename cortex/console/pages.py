@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from cortex.audit import Audit
 from cortex.energy import entries_in, on_terms, outlook, terms_in
-from cortex.runs import run_id
+from cortex.runs import open_programs, run_id
 from cortex.settings import explain_settings
 from cortex.views import (
     AuditRow,
@@ -19,6 +20,7 @@ from cortex.views import (
     energy_view,
     level_of,
     questions_of,
+    running_now,
     searched_text,
     without_finished,
 )
@@ -107,12 +109,15 @@ def now_page(visit: Visit) -> Answer:
 
 
 def last_runs(desk: Desk) -> dict[str, list[AuditRow]]:
-    """The last runs of code, and those that began and have not ended yet."""
+    """The last runs of code, and those that run now: not those whose program was killed."""
     with audit_of(desk) as audit:
         records = without_finished(list(audit.records(last=20 * LAST_RUNS)))
-    rows = [audit_row(record) for record in records if record.kind in {"intent", "execution", "refusal"}]
-    ended = [row for row in reversed(rows) if row.kind != "intent"]
-    return {"running": [row for row in rows if row.kind == "intent"], "ended": ended[:LAST_RUNS]}
+    running, gone = running_now(records, open_programs(desk.settings.home / "state" / "open"))
+    cut = {record.seq for record in gone}
+    kept = [record for record in reversed(records) if record.kind in {"execution", "refusal"} or record.seq in cut]
+    rows = [audit_row(record) for record in kept[:LAST_RUNS]]
+    ended = [replace(row, answer="cut short") if row.kind == "intent" else row for row in rows]
+    return {"running": [audit_row(record) for record in running], "ended": ended}
 
 
 def neurons_of(desk: Desk) -> Any:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     )
     from .question_view import QuestionSeen, hash_of_all, lines_of_all, question_seen, questions_of, together_with
     from .run_view import HomeRuns, KeptRun, RunLog, RunSpan, RunsView, RunView, interleaved, logs_of, run_row, spans_of
+    from .running_view import running_now
     from .workflow_view import HomeWorkflows, WorkflowTask, WorkflowView
 else:
     __all__, __getattr__ = lazy_door(
@@ -35,6 +36,7 @@ else:
             ),
             "question_view": "QuestionSeen hash_of_all lines_of_all question_seen questions_of together_with",
             "run_view": "HomeRuns KeptRun RunLog RunSpan RunView RunsView interleaved logs_of run_row spans_of",
+            "running_view": "running_now",
             "workflow_view": "HomeWorkflows WorkflowTask WorkflowView",
         },
     )

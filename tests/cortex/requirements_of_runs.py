@@ -263,6 +263,8 @@ REQUIREMENTS = (
             OPEN + "test_a_damaged_or_too_large_file_is_left_out_and_costs_no_other",
             OPEN + "test_what_long_gone_programs_left_is_deleted_by_the_next_one",
             OPEN + "test_a_folder_that_cannot_be_written_to_stops_no_program",
+            "tests/cortex/views/test_running_view.py::test_a_run_whose_program_is_gone_runs_no_more",
+            "tests/cortex/console/test_runs_in_the_console.py::test_a_run_whose_program_was_killed_does_not_look_as_if_it_ran",
         ),
     ),
     Requirement(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 
@@ -18,6 +19,7 @@ from cortex.settings import Settings
 from cortex.settings.sections import AuditSettings, RunsSettings
 from cortex.views import RunLog, RunSpan
 from neurons import KillSwitch
+from sandbox import identity_of
 from tests.cortex.runs.support import details, line_of
 
 from .served import audit_facts, served
@@ -251,3 +253,18 @@ def test_nothing_hides_in_code():
     assert "\u202e" not in shown
     assert "<script" not in shown
     assert re.sub("<[^>]+>", "", shown) == "a⟨U+202E⟩b⟨U+200B⟩c &lt;script&gt;⟨U+000D⟩\n\n"
+
+
+def test_a_run_whose_program_was_killed_does_not_look_as_if_it_ran(tmp_path):
+    own = identity_of(os.getpid())
+    audit = Audit(tmp_path / "home" / "audit", AuditSettings())
+    for turn, purpose, started in (("a", "goes on", own.started), ("b", "was cut", own.started - 1)):
+        audit.record("intent", turn=turn, call=1, purpose=purpose, tier="isolated", host=own.pid, host_started=started)
+    audit.close()
+    with served(tmp_path / "home") as found:
+        page = found.log_in().get("/").text
+    running, _, ended = page.partition('<p class="quiet" id="idle"')
+    assert "goes on" in running
+    assert "was cut" not in running
+    assert "was cut" in ended
+    assert "cut short" in ended
