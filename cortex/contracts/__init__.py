@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         weight_of_value,
     )
     from .intents import RunCode, RunCodeIntent, Trace
-    from .origins import AskedBy, asked_by, owner_waits
+    from .origins import AskedBy, asked_as, asked_by, owner_waits
     from .replies import (
         Blocked,
         Denied,
@@ -51,7 +51,7 @@ else:
     __all__, __getattr__ = lazy_door(
         __name__,
         {
-            "origins": "AskedBy asked_by owner_waits",
+            "origins": "AskedBy asked_as asked_by owner_waits",
             "events": (
                 "CoreToolCalled CortexEvent ExecutionCutShort ExecutionEnded ExecutionStarted FilesChanged Listener "
                 "OwnerAnswered Proposed Recorded Refused Remembered Said ToolCalled TurnEvent Watch WorkflowStepped "

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,3 +25,13 @@ owner_waits: ContextVar[list[float] | None] = ContextVar("motor_cortex_owner_wai
 """Set by the watcher of the present call of a tool: how many milliseconds each question to the owner took."""
 _PROGRAM = AskedBy()
 asked_by: ContextVar[AskedBy] = ContextVar("motor_cortex_asked_by", default=_PROGRAM)
+
+
+@contextmanager
+def asked_as(origin: str) -> Iterator[None]:
+    """Calls in the block come from there."""
+    before = asked_by.set(replace(asked_by.get(), origin=origin))
+    try:
+        yield
+    finally:
+        asked_by.reset(before)

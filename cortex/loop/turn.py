@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.lowlevel
 
+from cortex.contracts import asked_by
 from cortex.text import bounded, whole
 
 from .conversation import Conversation
@@ -96,7 +97,9 @@ async def answer_all(
 
     async def answer(place: int) -> None:
         call, refusal = calls[place], refusals[place]
-        _answered.set(call.id)  # In a task of its own: other tasks do not see it.
+        # In a task of its own: other tasks do not see these.
+        _answered.set(call.id)
+        asked_by.set(replace(asked_by.get(), origin="loop", call_id=call.id))
         watch(CallStarted(call))
         if refusal is not None:
             given = turn.refuse(call.name, refusal)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from pydantic_core import to_json
 
-from cortex.contracts import Denied, Reason, reason_of, reason_of_fault
+from cortex.contracts import Denied, Reason, asked_as, reason_of, reason_of_fault
 from cortex.text import off_loop, whole
 from cortex.tools import EXECUTE_CODE, PLAN, CoreTool, policy_of
 from cortex.turn import MAX_TEXT_BYTES, answer_without_result
@@ -130,6 +130,9 @@ def mcp_server(
     return AnnouncingServer(NAME, **described, lifespan=changes.during, on_subscriptions_listen=changes.listen)
 
 
+MAX_CLIENT_NAME = 100
+
+
 class _Answers:
     def __init__(
         self,
@@ -160,15 +163,19 @@ class _Answers:
         if (refusal := self._calls.refusal) is not None:
             return refusal_result(refusal, of_code=of_code)
         progress = Progress(ctx.session.report_progress, self._progress_s)
+        client = ctx.session.client_params
+        called = None if client is None else client.client_info.name
 
         async def answered() -> dict[str, Any]:
+            with asked_as(_client(called)):
+                return await given()
+
+        async def given() -> dict[str, Any]:
             try:
                 conversation = self._conversations.of(ctx.protocol_version, ctx.request)
                 if function is not None:
                     return await self._answer(function, params.arguments or {}, progress, conversation, None)
                 if self._workflows is not None and name in self._workflows.names:
-                    known = ctx.session.client_params
-                    called = None if known is None else known.client_info.name
                     told = await self._workflows.answer(name, params.arguments or {}, called, conversation, progress)
                     return refusal_result(told) if isinstance(told, Reason) else _result([told["text"]], told, ok=True)
                 folder = await self._roots.folder(ctx) if name in _RUNNING else None
@@ -224,6 +231,12 @@ def refusal_result(reason: Reason, *, of_code: bool = False) -> dict[str, Any]:
     if of_code:
         return code_result(answer_without_result(reason))
     return _result([whole(reason.text)], {"text": reason.text}, ok=False)
+
+
+def _client(called: object) -> str:
+    """Where a client's calls come from, in the words of the client."""
+    known = " ".join(called[:MAX_CLIENT_NAME].split()) if isinstance(called, str) else ""
+    return f"mcp:{known or 'client'}"
 
 
 def _result(

@@ -55,8 +55,12 @@ REQUIREMENTS = (
         "INBOX-4",
         "inbox",
         "An answer is signed and bound to the hash of one question: forged, replayed and flipped ones are none, and neither "
-        "is an answer to an edited question",
-        (ATTACKS,),
+        "is an answer to an edited question; nothing that a model or a client says is one, and code is never given the home",
+        (
+            ATTACKS,
+            "tests/cortex/inbox/test_who_answers.py::",
+            "tests/cortex/turn/test_files.py::test_the_home_of_the_cortex_is_never_in_a_workspace",
+        ),
     ),
     Requirement(
         "INBOX-TOGETHER",

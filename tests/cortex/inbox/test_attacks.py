@@ -37,6 +37,16 @@ def test_an_answer_without_a_signature_of_the_home_is_ignored(asked):
     assert [one.state for one in seen(home)] == ["expired"]
 
 
+def test_a_forged_answer_does_not_keep_the_owner_from_answering(tmp_path):
+    with asking_agent(tmp_path) as agent:
+        agent.asks("tea")
+        question = open_question(tmp_path)
+        edit(tmp_path, question, answer={**YES, "allowed": False, "signature": "0" * 64})
+        assert open_question(tmp_path).id == question.id
+        assert shell(tmp_path, "answer", question.id, "yes", "--hash", question.shown_hash).returncode == 0
+        assert agent.told() == '"ordered tea"'
+
+
 def test_an_answer_signed_with_another_key_is_ignored(asked):
     agent, question, home = asked
     stranger = ApprovalKey(b"k" * 32).for_purpose(INBOX_KEY)
