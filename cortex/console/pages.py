@@ -13,7 +13,6 @@ from cortex.energy import entries_in, on_terms, outlook, terms_in
 from cortex.runs import open_programs, run_id
 from cortex.settings import explain_settings
 from cortex.views import (
-    AuditRow,
     EnergyView,
     HomeNeurons,
     audit_row,
@@ -29,10 +28,11 @@ from neurons import KillSwitch, NeuronError, NoSuchNeuron, On
 from .app import Answer, NotFound, ShownPage, TextFile, Visit
 from .code_lines import code_as_lines
 from .parts import number, part
-from .plots import energy_plot, sparkline
+from .plots import activity_line, energy_plot, sparkline
 
 if TYPE_CHECKING:
     from cortex.audit import Record
+    from cortex.views import AuditRow
 
     from .desk import Desk
 
@@ -40,6 +40,7 @@ ROWS = 50
 LAST_RUNS = 12
 MAX_LOOKED_AT = 20_000
 """Records that a search reads at most; without an index a longer search would keep the owner waiting."""
+MAX_PROGRAMS = 20
 CATCH_UP_S = 0.5
 CANDIDATES = 2_000
 """A text that so many records may have is found by reading them."""
@@ -74,6 +75,12 @@ def chrome(desk: Desk) -> dict[str, Any]:
     }
 
 
+def rate_of(desk: Desk) -> float:
+    """What comes back in a minute, on the terms of the programs that spend."""
+    settings = desk.settings
+    return on_terms(settings.energy, terms_in(settings.home / "state")).recharge_per_minute
+
+
 def open_count(desk: Desk) -> int:
     """How many questions of agents wait for the owner's word."""
     return sum(one.is_open for one in questions_of(desk.settings, desk.now))
@@ -98,7 +105,7 @@ def now_page(visit: Visit) -> Answer:
         "span": "15min" if past_s == QUARTER_S else "24h",
         "tiers": [],
         "plot": None,
-        "run_id": run_id,
+        "id_of": id_of,
     }
     if (seen := energy.value) is not None:
         facts["plot"] = part(lambda: energy_plot(seen, past_s))
@@ -108,16 +115,23 @@ def now_page(visit: Visit) -> Answer:
     return ShownPage("now.html", facts)
 
 
-def last_runs(desk: Desk) -> dict[str, list[AuditRow]]:
+def id_of(row: AuditRow) -> str:
+    """The id of the run that a record is about, as the page of runs has it."""
+    return run_id(row.turn, int(row.call) if row.call.isdecimal() and len(row.call) < 10 else 0)
+
+
+def last_runs(desk: Desk) -> dict[str, Any]:
     """The last runs of code, and those that run now: not those whose program was killed."""
+    programs = open_programs(desk.settings.home / "state" / "open")
     with audit_of(desk) as audit:
         records = without_finished(list(audit.records(last=20 * LAST_RUNS)))
-    running, gone = running_now(records, open_programs(desk.settings.home / "state" / "open"))
+    running, gone = running_now(records, programs)
     cut = {record.seq for record in gone}
     kept = [record for record in reversed(records) if record.kind in {"execution", "refusal"} or record.seq in cut]
     rows = [audit_row(record) for record in kept[:LAST_RUNS]]
     ended = [replace(row, answer="cut short") if row.kind == "intent" else row for row in rows]
-    return {"running": [audit_row(record) for record in running], "ended": ended}
+    there = [one for one in programs if one.state != "gone"]
+    return {"running": [audit_row(one) for one in running], "ended": ended, "programs": there[:MAX_PROGRAMS]}
 
 
 def neurons_of(desk: Desk) -> Any:
@@ -126,8 +140,11 @@ def neurons_of(desk: Desk) -> Any:
         return found.all()
 
 
+LINES = {"sparkline": sparkline, "activity_line": activity_line}
+
+
 def neurons_page(visit: Visit) -> Answer:
-    return ShownPage("neurons.html", {"view": part(lambda: neurons_of(visit.desk)), "sparkline": sparkline})
+    return ShownPage("neurons.html", {"view": part(lambda: neurons_of(visit.desk)), **LINES})
 
 
 def neuron_page(visit: Visit) -> Answer:
@@ -143,7 +160,7 @@ def neuron_page(visit: Visit) -> Answer:
     if visit.query.get("as") == "text":
         return TextFile("code.txt", view.seen.neuron.code)
     code = part(lambda: code_as_lines(view.seen.neuron.code))
-    return ShownPage("neuron.html", {"view": view, "neuron": view.seen.neuron, "code": code, "sparkline": sparkline})
+    return ShownPage("neuron.html", {"view": view, "neuron": view.seen.neuron, "code": code, **LINES})
 
 
 def audit_page(visit: Visit) -> Answer:

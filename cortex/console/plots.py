@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from cortex.text import local_time
-from cortex.views import EnergyView, Point, course, expected
+from cortex.views import ActivityPart, EnergyView, Point, course, expected
 
 from .templating import amount, attributes
 
@@ -95,6 +95,20 @@ def _span(seconds: float) -> str:
 
 def sparkline(values: Sequence[float], words: str) -> Markup:
     """Small bars, as high as their share of the highest."""
+    return _bars(values, ["spent" if value > 0 else "rest" for value in values], words)
+
+
+def activity_line(parts: Sequence[ActivityPart]) -> Markup:
+    """A bar for the signals of each part of the day, in another colour where an answer failed or something was said."""
+    kinds = [
+        "failed" if part.errors else "said" if part.emitted else "spent" if part.signals else "rest" for part in parts
+    ]
+    signals, emitted, errors = (sum(getattr(part, name) for part in parts) for name in ("signals", "emitted", "errors"))
+    words = f"In the last day: {signals} signals, {emitted} emitted, {errors} errors"
+    return _bars([part.signals for part in parts], kinds, words)
+
+
+def _bars(values: Sequence[float], kinds: Sequence[str], words: str) -> Markup:
     most = max(values, default=0.0) or 1.0
     wide = SPARK_WIDTH / max(len(values), 1)
     bars = [
@@ -104,9 +118,9 @@ def sparkline(values: Sequence[float], words: str) -> Markup:
             y=round(SPARK_HEIGHT - 1 - high, 2),
             width=round(max(wide - 0.8, 0.8), 2),
             height=round(high + 1, 2),
-            class_="spent" if value > 0 else "rest",
+            class_=kind,
         )
-        for at, value in enumerate(values)
+        for at, (value, kind) in enumerate(zip(values, kinds, strict=True))
         for high in [value / most * (SPARK_HEIGHT - 3)]
     ]
     return element(

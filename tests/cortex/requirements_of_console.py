@@ -14,6 +14,7 @@ WORKFLOWS = "tests/cortex/console/test_workflows_in_the_console.py::"
 SEARCH = "tests/cortex/console/test_audit_in_the_console.py::"
 INDEX = "tests/cortex/views/test_audit_index.py::"
 OTHERS = "tests/cortex/console/test_who_else_reaches_the_console.py::"
+NOW = "tests/cortex/console/test_now_in_the_console.py::"
 BROWSER = "tests/cortex/console/test_attacks_in_a_browser.py::"
 HANDS = "tests/cortex/console/test_owner_in_a_browser.py::"
 TEXTS = "tests/cortex/console/test_text_of_agents.py::"
@@ -154,6 +155,16 @@ REQUIREMENTS = (
             OTHERS + "test_code_of_the_sandbox_reaches_it_in_no_spelling",
             OTHERS + "test_code_that_the_owner_lets_connect_to_this_very_port_meets_the_door",
             OTHERS + "test_another_user_who_connects_to_the_port_or_looks_at_the_process_gets_nothing",
+        ),
+    ),
+    Requirement(
+        "CONSOLE-NOW",
+        "console 3",
+        "Programs that are open are named, what neurons did is drawn, and energy is shown on the terms of those who spend it",
+        (
+            NOW + "test_the_programs_that_are_open_are_named_and_not_those_that_are_gone",
+            NOW + "test_what_a_neuron_did_is_drawn_with_what_failed_and_what_it_said",
+            NOW + "test_the_rate_is_that_of_the_programs_that_spend",
         ),
     ),
     Requirement(
