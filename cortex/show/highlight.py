@@ -6,7 +6,8 @@ A module of its own because commands use it without a turn to show, and it is al
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from itertools import groupby
 from typing import Any, TypeAlias
 
@@ -14,9 +15,11 @@ from cortex.text import visible
 
 Kind: TypeAlias = Any
 """A token type of pygments, which has no types of its own."""
+HIGHLIGHT_S = 0.1
+"""Beyond this time the rest of a code stays plain: a code can be made so that finding its colours takes minutes."""
 
 
-def highlighted(lines: list[str], source: str) -> list[str]:
+def highlighted(lines: list[str], source: str, clock: Callable[[], float] = time.thread_time) -> list[str]:
     """The wrapped lines of the source, coloured. The source is tokenized as a whole, so that a string that goes on in
     the next line keeps its colour."""
     from pygments.formatters import TerminalFormatter  # type: ignore[import-untyped]  # noqa: PLC0415 - for terminals
@@ -25,7 +28,7 @@ def highlighted(lines: list[str], source: str) -> list[str]:
 
     lexer = TypeScriptLexer(stripnl=False, ensurenl=False)
     # The lexer's errors are shown as plain text: it takes the division in `a! / b` for a regular expression.
-    kinds = (Text if kind is Error else kind for kind in _kinds(lexer.get_tokens(visible(source))))
+    kinds = (Text if kind is Error else kind for kind in _kinds(lexer.get_tokens(visible(source)), clock))
 
     def painted() -> Iterator[tuple[Kind, str]]:
         # Wrapping changes only blanks and line ends, so all other characters match the tokens in order.
@@ -38,5 +41,12 @@ def highlighted(lines: list[str], source: str) -> list[str]:
     return out.getvalue().split("\n")
 
 
-def _kinds(tokens: Iterator[tuple[Kind, str]]) -> Iterator[Kind]:
-    return (kind for kind, text in tokens for character in text if character not in " \t\n")
+def _kinds(tokens: Iterator[tuple[Kind, str]], clock: Callable[[], float]) -> Iterator[Kind]:
+    """The kind of each character, until the time is over."""
+    until = clock() + HIGHLIGHT_S
+    for kind, text in tokens:
+        if clock() > until:
+            return
+        for character in text:
+            if character not in " \t\n":
+                yield kind

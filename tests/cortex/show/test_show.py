@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import time
 
 import pytest
 from hypothesis import given, strategies as st
@@ -11,7 +12,7 @@ from hypothesis import given, strategies as st
 from cortex.contracts.events import ExecutionEnded, ExecutionStarted, Proposed, Refused, Remembered, Said, ToolCalled
 from cortex.contracts.intents import RunCode, RunCodeIntent, Trace
 from cortex.loop import Answer, CallEnded, CallStarted, Notice, RoundEnded, TextArrived, ToolRequest, Usage, Waiting
-from cortex.show import Show, as_json
+from cortex.show import Show, as_json, highlighted
 from cortex.text.terminal import Wrap, columns_of, visible, wrapped
 from sandbox import ExecutionOutcome, Metrics, Tier
 
@@ -90,6 +91,16 @@ def test_what_the_highlighter_does_not_know_is_not_shown_as_wrong():
     text = shown(*run(intent("return (seen.at(-1)! / seen[0] - 1) * 100")), stream=Terminal())
     assert not re.search(r"\x1b\[0?4m|\x1b\[91m", text), "neither underlined nor red"
     assert "\x1b[34mreturn\x1b[39;49;00m" in text
+
+
+@pytest.mark.parametrize("piece", ["'\\\\", "`${", "/[", "<!--", "(/[a"])
+def test_code_made_to_take_minutes_to_colour_is_shown_plain_from_some_place_on(piece):
+    code = piece * (50_000 // len(piece))
+    highlighted(["return 1"], "return 1")  # the first one builds the lexer
+    began = time.thread_time()
+    lines = highlighted([code], code)
+    assert time.thread_time() - began < 1
+    assert STYLE.sub("", "\n".join(lines)) == code
 
 
 def test_it_is_shown_as_it_happens_and_not_when_it_is_over():
