@@ -238,12 +238,11 @@ def _is_other_value(line: Sequence[str], at: int, other: str) -> bool:
     """Whether another value at this place does something else: another index, unit, pattern or state."""
     mine = line[at]
     before, after = line[at - 1] if at else "", line[at + 1] if at + 1 < len(line) else ""
-    is_argument = _callee(line, at) in ("fetch", "") or "gtools" in line[max(0, at - 8) : at]
     match mine[0]:
         case "#":
             return other[0] == NUMBER and _is_other_number(line, at, other)
         case '"':
-            is_state = mine[1:2] == other[1:2] == "=" and before in ("o==", "o!=", "o(") and not is_argument
+            is_state = mine[1:2] == other[1:2] == "=" and before in ("o==", "o!=", "o(") and not _is_given(line, at)
             is_choice = line[at - 2].lower() in CHOICES and before == "o:"
             # `"aeiou".includes(letter)`: a set of letters.
             return is_state or is_choice or (other[0] == TEXT and after in (".includes", ".indexOf"))
@@ -252,6 +251,11 @@ def _is_other_value(line: Sequence[str], at: int, other: str) -> bool:
             return other[0] == DATA and before == "o(" and len(mine) == len(other) and line[at - 2 : at - 1] != ("",)
         case _:
             return False
+
+
+def _is_given(line: Sequence[str], at: int) -> bool:
+    """Whether it is given to a request, a tool, or nothing."""
+    return _callee(line, at) in ("fetch", "") or "gtools" in line[max(0, at - 8) : at]
 
 
 def _is_other_number(line: Sequence[str], at: int, other: str) -> bool:
@@ -273,9 +277,11 @@ def _are_swapped(a: Sequence[str], b: Sequence[str], equal: Sequence[tuple[int, 
         if a[i][0] == b[j][0] == NAME:
             counts[a[i], b[j]] += _is_declared(a, i)
     names: dict[str, str] = {}
+    taken: set[str] = set()
     for mine, other in sorted(counts, key=lambda pair: (-counts[pair], pair[0] != pair[1], pair)):
-        if mine not in names and other not in names.values():
+        if mine not in names and other not in taken:
             names[mine] = other
+            taken.add(other)
     return any(names.get(mine) != other for _, mine, other in pairs)
 
 

@@ -57,6 +57,7 @@ REQUIREMENTS = (
             ONE + "test_code_that_is_too_long_or_odd_is_not_compared",
             ONE + "test_any_text_makes_a_short_line",
             ONE + "test_lines_that_differ_much_are_given_up_early",
+            ONE + "test_lines_of_many_names_are_compared_soon",
         ),
     ),
     Requirement(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import random
 import re
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -243,3 +244,12 @@ def test_code_that_is_too_long_or_odd_is_not_compared(code: str):
 def test_lines_that_differ_much_are_given_up_early():
     names = [f"n{chr(97 + number % 7)}" for number in range(MAX_TOKENS)]
     assert not differ_in_one(" ".join(["o+", *names]), " ".join(["o-"] * MAX_TOKENS))
+
+
+def test_lines_of_many_names_are_compared_soon():
+    """A run may be compared with hundreds of lines that code has written."""
+    names = [f"n{chr(97 + number % 26)}{number}" for number in range(1_000)]
+    lines = " ".join(names), " ".join([*names[1:], "nz"])
+    began = time.thread_time()
+    assert not differ_in_one(*lines)
+    assert time.thread_time() - began < 0.025
