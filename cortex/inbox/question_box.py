@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from cortex.text import local_time
-from neurons import ApprovalKey, DeferredStorage
+from neurons import ApprovalKey, DeferredStorage, KillSwitch
 
 from .asked_question import LEAST_HASH, Closed, KeptDocument, SignedAnswer, asked_question, document_of
 
@@ -86,10 +86,19 @@ class KeptQuestion:
 class QuestionBox:
     """The questions of one home. The methods block for the disk, and raise StorageError."""
 
-    def __init__(self, storage: Storage, key: PurposeKey, *, now: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        storage: Storage,
+        key: PurposeKey,
+        *,
+        now: Callable[[], float] = time.time,
+        killed: Callable[[], str | None] = lambda: None,
+    ) -> None:
+        """`killed` says why nothing may be done, while the kill switch is on."""
         self._storage = storage
         self._key = key
         self.now = now
+        self._killed = killed
 
     @classmethod
     @contextmanager
@@ -97,7 +106,8 @@ class QuestionBox:
         """The box of a home in files, to answer in. Raises StorageError and HomeError."""
         storage = DeferredStorage(home.state)
         try:
-            yield cls(storage, ApprovalKey.load_or_make(home.state).for_purpose(INBOX_KEY), now=now)
+            key = ApprovalKey.load_or_make(home.state).for_purpose(INBOX_KEY)
+            yield cls(storage, key, now=now, killed=KillSwitch(home.state).refusal)
         finally:
             storage.close()
 
@@ -203,6 +213,8 @@ class QuestionBox:
                 raise InboxError(f"the hash is not that of question {asked.id}: look at it again, and then answer")
             if not kept.is_open:
                 raise InboxError(f"question {asked.id} cannot be answered: {kept.told}")
+            if allowed and (why := self._killed()) is not None:
+                raise InboxError(f"nothing can be allowed now. {why}")
             facts = {"question": asked.id, "tool": kept.asked.tool, "shown_hash": shown_hash, "turn": kept.asked.turn}
             record("owner_decision", what="answer", by=by, allowed=allowed, reason=reason, **facts)
             said = SignedAnswer.signed(self._key, shown_hash, allowed=allowed, reason=reason, by=by, at=self.now())

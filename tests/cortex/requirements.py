@@ -665,6 +665,7 @@ REQUIREMENTS = (
             "tests/cortex/show/test_show.py::test_an_execution_in_a_terminal_has_a_gauge_and_colours",
             "tests/cortex/show/test_show.py::test_an_execution_without_a_terminal_is_plain_text",
             "tests/cortex/show/test_show.py::test_refusals_show_what_was_asked_and_the_code",
+            "tests/cortex/show/test_show.py::test_code_made_to_take_minutes_to_colour_is_shown_plain_from_some_place_on",
             "tests/cortex/show/test_show.py::test_failures_of_the_code_are_red",
             CHAT + "test_command.py::test_a_whole_conversation_in_a_terminal",
         ),

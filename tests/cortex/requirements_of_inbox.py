@@ -97,6 +97,15 @@ REQUIREMENTS = (
         ),
     ),
     Requirement(
+        "INBOX-7",
+        "inbox",
+        "While the kill switch is on, nothing is allowed in any shell or page, and a yes from before it does nothing",
+        (
+            ANSWERS + "test_while_the_kill_switch_is_on_nothing_is_allowed_and_no_is_still_taken",
+            ANSWERS + "test_a_yes_from_before_the_kill_switch_does_nothing_after_it",
+        ),
+    ),
+    Requirement(
         "INBOX-6",
         "inbox",
         "No arguments, however many or long, keep the event loop busy when the owner is asked about them",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from cortex.audit import Audit
 from cortex.home import Home
 from cortex.settings import AuditSettings
+from neurons import KillSwitch
 
 from .stage import CORTEX, ROOT, asking_agent, eventually, open_question, seen, shell
 
@@ -151,3 +153,33 @@ def test_no_such_question(tmp_path):
     assert '"0000": there is no such question' in shell(tmp_path, "show", "0000").stderr
     assert shell(tmp_path, "--json").stdout == "[]\n"
     assert not (tmp_path / "state").exists(), "looking creates nothing"
+
+
+def test_while_the_kill_switch_is_on_nothing_is_allowed_and_no_is_still_taken(tmp_path):
+    with asking_agent(tmp_path) as agent:
+        agent.asks("tea")
+        question = open_question(tmp_path)
+        switch = KillSwitch(Home(tmp_path).state)
+        switch.turn_on("enough", "owner")
+        refused = shell(tmp_path, "answer", question.id, "yes", "--hash", question.shown_hash)
+        assert refused.returncode == 3
+        assert "nothing can be allowed now. Kill switch is on" in refused.stderr
+        assert open_question(tmp_path).id == question.id
+        assert shell(tmp_path, "answer", question.id, "no").returncode == 0
+        assert agent.told().startswith("EXECUTION_DENIED: ")
+    assert not (tmp_path / "ordered").exists()
+
+
+def test_a_yes_from_before_the_kill_switch_does_nothing_after_it(tmp_path):
+    """The program has not heard it yet: it stood still."""
+    with asking_agent(tmp_path) as agent:
+        agent.asks("tea")
+        question = open_question(tmp_path)
+        os.kill(agent.process.pid, signal.SIGSTOP)
+        try:
+            assert shell(tmp_path, "answer", question.id, "yes", "--hash", question.shown_hash).returncode == 0
+            KillSwitch(Home(tmp_path).state).turn_on("enough", "owner")
+        finally:
+            os.kill(agent.process.pid, signal.SIGCONT)
+        assert "Kill switch is on" in agent.told()
+    assert not (tmp_path / "ordered").exists()
