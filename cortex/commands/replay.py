@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -121,8 +122,9 @@ def _lines(result: ReplayResult, kept: Replayable, *, is_what_if: bool) -> Itera
     name = fit(result.run, width())  # on one line, whoever wrote it
     head = f"run {name}: {what}" if result.ran else f"run {name} would not have run"
     yield f"{paint(verdict, style)}  {head}"
-    for judged in result.judged:
-        yield fit(f"{judged.name}: {_WORDS[judged.policy]}", width())
+    for judged, count in Counter(result.judged).items():
+        times = "" if count == 1 else f", {count} times"
+        yield fit(f"{judged.name}: {_WORDS[judged.policy]}{times}", width())
     for found in result.differences:
         yield ""
         if found.what == "not on record":

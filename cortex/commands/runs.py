@@ -88,7 +88,7 @@ def run(options: Namespace) -> int:
 
                     return export(runs, chosen(runs, options.run), options, settings)
             return _list(runs, options)
-    except AuditError as error:
+    except (AuditError, ValueError) as error:  # also what is no cursor
         raise CommandError(str(error)) from error
     except OSError as error:
         if isinstance(error, BrokenPipeError):

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from cortex.contracts import ExecutionEnded, RunCode, RunCodeIntent, Trace
+from cortex.energy import EnergyError, on_terms, terms_in
 from cortex.redaction import Redactor
 from cortex.runs import (
     Host,
@@ -33,7 +34,7 @@ from .what_if import AS_IT_WAS, Judged, WhatIf, refused_by
 
 if TYPE_CHECKING:
     from cortex.runs import RunBundle, RunRecording
-    from cortex.settings import Settings
+    from cortex.settings import EnergySettings, Settings
     from cortex.views import HomeRuns, RunView
     from sandbox import CodeRuntime, ExecutionOutcome
 
@@ -124,7 +125,7 @@ async def replayed(
     code can run."""
     details = kept.details
     request = _request(kept, settings)
-    refusal, own = refused_by(what_if, request.tier, settings.energy)
+    refusal, own = refused_by(what_if, request.tier, _energy(settings))
     judged = () if own is None else (own,)
     if refusal is not None:
         told = Difference("reply", _first(details.reply or details.reply_code), _first(refusal))
@@ -141,6 +142,14 @@ async def replayed(
         judged=(*judged, *answers.judged),
         note=_note(kept.code, outcome) if found and not what_if else "",
     )
+
+
+def _energy(settings: Settings) -> EnergySettings:
+    """Prices and floors of the programs of the home, which may run with other settings than who asks."""
+    try:
+        return on_terms(settings.energy, terms_in(settings.home / "state"))
+    except EnergyError:
+        return settings.energy
 
 
 def _request(kept: Replayable, settings: Settings) -> ExecutionRequest:

@@ -50,7 +50,7 @@ def _within(details: RunDetails, recording: RunRecording) -> Iterator[str]:
     if recording.seed is None:
         yield "Its random numbers cannot be drawn again: the seed is unknown."
     if recording.has_workspace:
-        yield "It had files, which are not recorded: /workspace is empty."
+        yield "It had files, which are not recorded: what it does with them fails."
     if details.tools_lent_count > MAX_LENT:
         yield f"It was lent {details.tools_lent_count} functions, of which {MAX_LENT} are known."
     if has_tokens(recording):

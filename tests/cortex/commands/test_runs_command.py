@@ -116,6 +116,7 @@ def test_a_list_goes_on_where_it_ended_and_says_how(cortex, home):
         (("show", "zz"), "there is no such run"),
         (("show", f"{0x1:015x}"), "several runs begin like this"),
         (("list", "--before", "2027-13-45"), "is no date"),
+        (("list", "--before", "2027-01-15.0:5"), "expected the name of a file of runs"),
         (("list", "--before", "zz"), "there is no such run"),
     ],
 )

@@ -233,7 +233,9 @@ async def test_what_if_there_had_been_less_energy(tmp_path, shop):
     assert (low.ran, low.verdict) == (False, "differs")
     assert low.reply.startswith("EXECUTION_DENIED: Insufficient energy")
     assert "0.01" in low.reply
-    enough = await replayed(kept_in(settings), settings, what_if=WhatIf(level=0.9))
+    # At the prices of the program that ran it, and not of the shell that asks.
+    dear = {"energy": {"cost_isolated": 0.95, "floor_isolated": 0.95}}
+    enough = await replayed(kept_in(settings), settings_of(tmp_path, **dear), what_if=WhatIf(level=0.9))
     assert (enough.ran, enough.verdict) == (True, "same")
 
 
