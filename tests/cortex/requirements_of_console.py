@@ -15,6 +15,7 @@ SEARCH = "tests/cortex/console/test_audit_in_the_console.py::"
 INDEX = "tests/cortex/views/test_audit_index.py::"
 OTHERS = "tests/cortex/console/test_who_else_reaches_the_console.py::"
 NOW = "tests/cortex/console/test_now_in_the_console.py::"
+SETUP = "tests/cortex/console/test_browser_setup.py::"
 BROWSER = "tests/cortex/console/test_attacks_in_a_browser.py::"
 HANDS = "tests/cortex/console/test_owner_in_a_browser.py::"
 TEXTS = "tests/cortex/console/test_text_of_agents.py::"
@@ -168,6 +169,17 @@ REQUIREMENTS = (
         ),
     ),
     Requirement(
+        "CONSOLE-CHROMIUM",
+        "console 4",
+        "The tests in a browser need no set-up of their own, and nobody skips them unseen",
+        (
+            SETUP + "test_a_browser_that_is_there_is_taken",
+            SETUP + "test_root_on_debian_installs_it",
+            SETUP + "test_others_are_told_in_one_line_and_the_tests_are_skipped",
+            SETUP + "test_what_cannot_be_installed_fails_before_a_change_lands_and_nowhere_else",
+        ),
+    ),
+    Requirement(
         "CONSOLE-TEXTS",
         "console 4",
         "Texts of agents, servers and files run nothing on a page, point nowhere and hide nothing, with or without the "
@@ -233,6 +245,7 @@ REQUIREMENTS = (
             LASTING + "test_few_decisions_wait_at_a_time_so_that_nobody_floods_the_terminal",
             DECISIONS + "test_nothing_dangerous_is_done_without_its_code",
             DECISIONS + "test_without_the_need_of_a_code_a_page_could_approve",
+            DECISIONS + "test_a_proposal_that_has_expired_is_not_approved",
             DECISIONS + "test_a_code_of_another_decision_or_a_used_one_decides_nothing",
             DECISIONS + "test_the_fifth_wrong_code_ends_the_session",
             DECISIONS + "test_a_command_of_the_same_user_reads_the_codes",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from subprocess import Popen
 
 import pytest
@@ -98,6 +99,16 @@ def test_a_document_that_changed_after_it_was_shown_is_not_approved(agent, conso
     assert reply.status == 409
     assert "changed by hand" in reply.text
     assert agent.status(neuron) is Status.QUARANTINE
+
+
+def test_a_proposal_that_has_expired_is_not_approved(agent, console):
+    agent.governed.clock.at = time.time() - 8 * 86_400
+    neuron, owner = agent.waiting(), console.log_in()
+    assert neuron.request.expires_at < time.time()
+    reply = owner.decide(f"/neurons/{neuron.id}/approve", f"hash={hash_of(neuron)}")
+    assert reply.status == 409
+    assert agent.status(neuron) is not Status.TRIAL
+    assert 'title="waiting for you"' not in owner.get("/").text
 
 
 def test_a_code_of_another_decision_or_a_used_one_decides_nothing(agent, console):
