@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from zlib import crc32
 
 MAX_CODE = 16_000
@@ -67,8 +68,12 @@ CHOICES = frozenset(KEY + one for one in _CHOICES_TEXT.split())
 
 def line_of(code: str) -> str:
     """The tokens of the code; empty when there are too many of them, and then it is never compared."""
-    if len(code) > MAX_CODE:
-        return ""
+    return "" if len(code) > MAX_CODE else _line_of(code)
+
+
+@lru_cache(maxsize=64)
+def _line_of(code: str) -> str:
+    # Cached: a habit is code that comes again.
     tokens = _Tokens(code).all()
     if tokens is None:
         return ""
