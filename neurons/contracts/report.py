@@ -50,6 +50,10 @@ class Equality(Part):
     """Recorded runs that could be repeated."""
     skipped: Annotated[int, Field(ge=0)] = 0
     """Recorded runs that could not."""
+    other_form: Annotated[int, Field(ge=0)] = 0
+    """Recorded runs that were not compared, because their scripts gave the result in another form."""
+    other_things: Annotated[int, Field(ge=0)] = 0
+    """Likewise, of a neuron, because they asked for other things."""
     compared: Annotated[int, Field(ge=0)] = 0
     """Inputs that both were given: those of the recorded runs, and changed ones."""
     equal: Annotated[int, Field(ge=0)] = 0
@@ -78,6 +82,10 @@ class Equality(Part):
         line = self._result
         if self.skipped:
             line += f"; {_counted(self.skipped, 'run')} could not be repeated"
+        if self.other_form:
+            line += f"; {_counted(self.other_form, 'run')} gave the result in another form"
+        if self.other_things:
+            line += f"; {_counted(self.other_things, 'run')} asked for other things"
         return f"{line}; there was no time for more" if self.is_cut else line
 
     @property

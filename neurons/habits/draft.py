@@ -190,7 +190,7 @@ def drafted(
     if inputs is None:
         return None
     others = [one.places for one in wordings[1:]]
-    found = varying(latest.places, others, habit.parameters)
+    found = varying(latest.places, others, habit.parameters, latest.code)
     if not (habit.tools or habit.hosts):
         found = {**only_here(latest.places, others), **found}
     # Where the code takes its values from the context, those are what it is called with.

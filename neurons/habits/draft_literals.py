@@ -6,7 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .draft_labels import INPUT, LIMIT
@@ -17,6 +17,7 @@ from .similarity import Parameter
 MAX_PARAMETERS = 8
 _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*", re.ASCII)
 _ADDRESS = re.compile(r"(?:https?:)?//[^/?#]*", re.IGNORECASE)
+_PUT_IN = re.compile(r"\$\{(\w+)\}")
 _UNESCAPED = re.compile(r"(\\.)|`|\$\{", re.DOTALL)
 _SCALARS = frozenset({"number", "boolean", "text", "piece"})
 _TEXTS = frozenset({"text", "piece"})
@@ -57,19 +58,28 @@ class Replaced:
 
 
 def varying(
-    latest: Sequence[LiteralPlace], others: Iterable[Sequence[LiteralPlace]], known: Iterable[Parameter]
+    latest: Sequence[LiteralPlace],
+    others: Iterable[Sequence[LiteralPlace]],
+    known: Iterable[Parameter],
+    code: str = "",
 ) -> Mapping[int, Seen]:
-    """The places of the latest wording that differ in another one, by index, with all that stood there."""
+    """The places of the latest wording, which is this code, that differ in another one, by index, with all that stood
+    there."""
     found: dict[int, dict[str, Any]] = {}
     for other in others:
         for index, place in _pairs(latest, other):
-            if latest[index].compared != place.compared:
-                found.setdefault(index, {latest[index].text: latest[index].value})[place.text] = place.value
+            # A template ends its piece where a value is put in, and an address its beginning: beside the whole text
+            # they say nothing of what is missing, unless it is a constant of the latest wording.
+            is_part = _is_part_of(latest[index], place)
+            mine, theirs = _put_in(latest, index, place, code) or (index, None) if is_part else (index, place)
+            if theirs is not None and latest[mine].compared != theirs.compared:
+                found.setdefault(mine, {latest[mine].text: latest[mine].value})[theirs.text] = theirs.value
     for parameter in known:
         # What the habit itself knows, for wordings that are gone or too different.
         same = [n for n, one in enumerate(latest) if one.text == parameter.values[0] and one.kind in _SCALARS]
-        if len(parameter.values) > 1 and len(same) == 1 and "${" not in parameter.values[0]:
-            found.setdefault(same[0], {}).update(dict.fromkeys(parameter.values))
+        values = [value for value in parameter.values if "${" not in value and not _begins(value, parameter.values[0])]
+        if values and len(same) == 1 and "${" not in parameter.values[0]:
+            found.setdefault(same[0], {}).update(dict.fromkeys([parameter.values[0], *values]))
     return found
 
 
@@ -103,6 +113,30 @@ def _pairs(latest: Sequence[LiteralPlace], other: Sequence[LiteralPlace]) -> Ite
     ]
 
 
+def _is_part_of(one: LiteralPlace, other: LiteralPlace) -> bool:
+    """Whether one is the beginning of an address that the other has whole."""
+    return {one.kind, other.kind} <= _TEXTS and _begins(one.text, other.text)
+
+
+def _begins(one: str, other: str) -> bool:
+    short, long = sorted((one, other), key=len)
+    return "://" in short and long.startswith(short)
+
+
+def _put_in(
+    latest: Sequence[LiteralPlace], index: int, other: LiteralPlace, code: str
+) -> tuple[int, LiteralPlace] | None:
+    """The constant of the latest wording that its template puts in where the other has a whole text, and what stands
+    there in the other."""
+    piece = latest[index]
+    put_in = _PUT_IN.match(code.encode()[piece.end :].decode(errors="replace"))
+    rest = re.split(r"[/?&#]", other.text[len(piece.text) :])[0]
+    mine = [n for n, one in enumerate(latest) if put_in and one.kind == "text" and one.label == put_in[1]]
+    if piece.kind != "piece" or not rest or len(mine) != 1:
+        return None
+    return mine[0], replace(latest[mine[0]], text=rest, whole="")
+
+
 def _alike(one: LiteralPlace, other: LiteralPlace) -> bool:
     if one.kind == "data":
         return other.kind == "data" and one.text[:1] == other.text[:1]
@@ -122,12 +156,14 @@ def replaced(code: str, places: Sequence[LiteralPlace], found: Mapping[int, Seen
         if cut is None or (any(cut[:2]) and len(place.text) >= MAX_TEXT):
             continue  # of a longer text the rest is not known, and would be lost
         before, after, label = cut
+        latest = place.text[len(before) : len(place.text) - len(after)]
+        if _is_named_in(latest, code) or _has_several(latest, before):
+            continue
         key = (label, frozenset(values))
         if key not in names and len(parameters) >= MAX_PARAMETERS:
             continue
         name = names.setdefault(key, _free(label or _unnamed(place), parameters))
         if name not in parameters:
-            latest = place.text[len(before) : len(place.text) - len(after)]
             parameters[name] = schema_of_place(place.kind, name, latest, {place.text: place.value, **values})
         where.setdefault(name, []).append([place.start, place.end])
         changes.append((place.start, place.end, _expression(place, before, after, name).encode()))
@@ -144,8 +180,8 @@ def _part(place: LiteralPlace, values: Seen) -> tuple[str, str, str] | None:
     before = _common(texts)
     after = _common([text[len(before) :][::-1] for text in texts])[::-1]
     if not re.search(r"[/?&=]", place.text):
-        # A word or a sentence is one value, whatever it has in common with another.
-        return ("", "", place.label) if place.kind == "text" else (before, after, place.label)
+        # A word or a sentence is one value, whatever it has in common with another. A piece of one is no value.
+        return ("", "", place.label) if place.kind == "text" else None
     cut = max(before.rfind(sign) for sign in "/?&=") + 1
     before = before[:cut]
     ends = [n for sign in "/?&#" if (n := after.find(sign)) >= 0]
@@ -156,6 +192,19 @@ def _part(place: LiteralPlace, values: Seen) -> tuple[str, str, str] | None:
     query = re.search(r"([\w.-]+)=$", before)
     segment = re.search(r"([\w.-]+)/$", before.removeprefix(address[0]) if address else before)
     return before, after, query[1] if query else segment[1] if segment else place.label
+
+
+def _is_named_in(value: str, code: str) -> bool:
+    """Whether the code also has the value as a member, as in `data.monero`: with another value it would be wrong."""
+    if not _IDENTIFIER.fullmatch(value):
+        return False
+    name = re.escape(value)
+    return re.search(rf"\.{name}(?![\w$])|[{{,]\s*{name}\s*[,}}]", code) is not None
+
+
+def _has_several(value: str, before: str) -> bool:
+    """Whether more than one value of a query varied: they are not one parameter."""
+    return before.endswith("=") and "&" in value
 
 
 def _common(texts: Sequence[str]) -> str:

@@ -7,11 +7,12 @@ two apart; the owner, the rights and the trial are for that.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
 
@@ -24,7 +25,16 @@ from .arguments import Assignment, assignments, varying_in
 from .mutations import in_turn
 from .players import Player, candidate_player, script_player
 from .validation import plain
-from .verdicts import Gave, apart, carried, difference, difference_of_calls, promises_nothing
+from .verdicts import (
+    Gave,
+    apart,
+    asks_for_others,
+    carried,
+    difference,
+    difference_of_calls,
+    differs_in_form,
+    promises_nothing,
+)
 from .worlds import World, changed_worlds, world_of
 
 if TYPE_CHECKING:
@@ -77,6 +87,16 @@ class _Group:
     runs: list[tuple[int, Recording]] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """A recorded run that can be repeated, and what of it are the arguments of the candidate."""
+
+    world: World
+    assignment: Assignment
+    apart: Literal["", "form", "things"] = ""
+    """Where it says nothing of the candidate: its result has another form, or it asked for other things."""
+
+
 class _Comparison:
     def __init__(
         self,
@@ -96,6 +116,7 @@ class _Comparison:
         self._left = settings.quarantine.equal_cases
         self._first: Difference | None = None
         self._runs = self._skipped = 0
+        self._apart: Counter[str] = Counter()
         self._asked: dict[str, None] = {}
         self._values = 0
         """Inputs on which more than the calls could be compared."""
@@ -109,6 +130,8 @@ class _Comparison:
         return Equality(
             runs=0 if is_empty else self._runs,
             skipped=self._skipped + left_out,
+            other_form=self._apart["form"],
+            other_things=self._apart["things"],
             compared=0 if is_empty else self.compared,
             equal=0 if is_empty else self.equal,
             only_calls=only_calls,
@@ -125,21 +148,33 @@ class _Comparison:
         constants = _constants([mine.places, *(script.places for script in scripts.values())])
         groups = _groups(runs, scripts)
         async with candidate_player(self._neuron, self._hosts, self._settings, self._tools, self._network) as candidate:
-            for number, group in enumerate(groups):
+            chosen = [(group, await self._chosen(group, candidate)) for group in groups if not self._is_killed()]
+            chosen = self._of_its_form(chosen)
+            for number, (group, found) in enumerate(chosen):
                 if self._first is not None or self._is_killed():
                     break
-                most = max(len(group.runs), self._left // (len(groups) - number))
-                await self._compare_group(group, candidate, constants, most)
+                most = max(len(group.runs), self._left // (len(chosen) - number))
+                await self._compare_group(group, found, candidate, constants, most)
 
-    async def _compare_group(self, group: _Group, candidate: Player, constants: Sequence[Any], most: int) -> None:
-        chosen = await self._chosen(group, candidate)
+    def _of_its_form(self, chosen: list[tuple[_Group, list[_Chosen]]]) -> list[tuple[_Group, list[_Chosen]]]:
+        """Without the runs that gave their value in another form than the candidate, or asked the same tools and
+        servers for other things, if it does the same as some: wordings of one habit may wrap their result in an object,
+        and each has other values, which a neuron has as constants."""
+        if not any(not one.apart for _, found in chosen for one in found):
+            return chosen
+        self._apart = Counter(one.apart for _, found in chosen for one in found if one.apart)
+        return [(group, [one for one in found if not one.apart]) for group, found in chosen]
+
+    async def _compare_group(
+        self, group: _Group, chosen: Sequence[_Chosen], candidate: Player, constants: Sequence[Any], most: int
+    ) -> None:
         may_lack = any(mark in group.script.code for mark in _MISSING)
-        for holes, worlds in _by_holes(chosen):
+        for holes, worlds in _by_holes([(one.world, one.assignment) for one in chosen]):
             async with self._script(group, holes) as script:
                 sources = [changed_worlds(world, constants, may_lack=may_lack) for world in worlds]
                 await self._compare_all(group, (script, candidate), holes, [iter(worlds), *sources], most)
 
-    async def _chosen(self, group: _Group, candidate: Player) -> list[tuple[World, Assignment]]:
+    async def _chosen(self, group: _Group, candidate: Player) -> list[_Chosen]:
         """The world of each run that can be repeated, with the arguments of the candidate."""
         found = []
         async with self._script(group, Assignment()) as script:
@@ -152,13 +187,24 @@ class _Comparison:
                 if promises_nothing(gave, group.script.code):
                     self._skip(_BROKE)
                     continue
-                assignment = possible[0]
-                for each in possible if len(possible) > 1 else ():
-                    if difference(gave, await candidate.play(world_of(number, recording, each.arguments))) is None:
-                        assignment = each
-                        break
-                found.append((world_of(number, recording, assignment.arguments), assignment))
+                found.append(await self._likeliest(gave, number, recording, possible, candidate))
         return found
+
+    async def _likeliest(
+        self, gave: Gave, number: int, recording: Recording, possible: Sequence[Assignment], candidate: Player
+    ) -> _Chosen:
+        """The first assignment with which the candidate does the same, or does in another form; else the first."""
+        apart: _Chosen | None = None
+        for each in possible:
+            world = world_of(number, recording, each.arguments)
+            mine = await candidate.play(world)
+            if not self._neuron.is_function:
+                return _Chosen(world, each, apart="things" if asks_for_others(gave, mine) else "")
+            if difference(gave, mine) is None:
+                return _Chosen(world, each)
+            if apart is None and differs_in_form(gave, mine):
+                apart = _Chosen(world, each, apart="form")
+        return apart or _Chosen(world_of(number, recording, possible[0].arguments), possible[0])
 
     def _skip(self, why: str) -> None:
         self._skipped += 1

@@ -33,6 +33,17 @@ def same(a: Any, b: Any, depth: int = 0) -> bool:
             return type(a) is type(b) and bool(a == b)
 
 
+def is_other_form(a: Any, b: Any) -> bool:
+    """Whether the values say their thing in another form: one wraps what the other gives as it is, or both name it
+    otherwise. Null has no form."""
+    if a is None or b is None:
+        return False
+    if isinstance(a, dict) and isinstance(b, dict):
+        mine, other = ({name for name, inner in one.items() if inner is not None} for one in (a, b))
+        return bool(mine and other) and not mine & other
+    return any(isinstance(a, kind) != isinstance(b, kind) for kind in (dict, list))
+
+
 def parts(value: Any) -> Iterator[tuple[str, Any]]:
     """All values within, each with the name of the member that it is; the value itself has none."""
     stack: list[tuple[str, Any, int]] = [("", value, 0)]

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .same_values import parts, same
+from .same_values import is_other_form, parts, same
 from .validation import plain
 from .worlds import Calls
 
@@ -60,6 +60,19 @@ def difference(script: Gave, candidate: Gave) -> tuple[str, str] | None:
     if not script.failed and not same(script.value, candidate.value):
         return _apart(script.value, candidate.value)
     return difference_of_calls(script.calls, candidate.calls)
+
+
+def differs_in_form(script: Gave, candidate: Gave) -> bool:
+    """Whether the only difference is the form of the value."""
+    if script.failed or candidate.failed or difference_of_calls(script.calls, candidate.calls) is not None:
+        return False
+    return is_other_form(script.value, candidate.value)
+
+
+def asks_for_others(script: Gave, candidate: Gave) -> bool:
+    """Whether both ask the same tools and servers, and the candidate for other things."""
+    asks_the_same = script.calls.asked == candidate.calls.asked and bool(script.calls.asked)
+    return asks_the_same and not candidate.failed and difference_of_calls(script.calls, candidate.calls) is not None
 
 
 def difference_of_calls(script: Calls, candidate: Calls) -> tuple[str, str] | None:

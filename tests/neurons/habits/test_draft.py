@@ -9,6 +9,7 @@ import pytest
 from neurons import (
     DraftReader,
     Habit,
+    LiteralReader,
     NeuronSettings,
     Proposal,
     RecordedRuns,
@@ -26,8 +27,10 @@ from neurons.habits.draft_times import suggested
 from neurons.habits.fingerprint import fingerprint
 from neurons.habits.similarity import parameters
 from neurons.pipeline.decisions import proposed
+from neurons.quarantine.equality import compare
 from sandbox import DenoRuntime, ExecutionRequest, Guard, Work
 from tests.conftest import small
+from tests.neurons.habits.answering_world import Tools, policy_of, recorded
 from tests.neurons.learning_corpus import families, mild_families
 
 MONDAY = datetime(2026, 3, 2, 9, 1, tzinfo=UTC)
@@ -109,6 +112,34 @@ def function_of(*codes: str) -> tuple[str, list[str]]:
 )  # fmt: skip
 def test_a_literal_that_varied_becomes_a_parameter_named_after_what_it_is_given_to(codes, code, names):
     assert function_of(*codes) == (code, names)
+
+
+PARCEL = "const number = '7';\nconst reply = await fetch(`https://a.example/track/${number}`);\nreturn reply.status"
+
+
+@pytest.mark.parametrize(
+    ("codes", "code"),
+    [
+        # What a template puts in is the parameter, and not an empty text before it.
+        (("const reply = await fetch('https://a.example/track/90');\nreturn reply.status", PARCEL), PARCEL.replace("'7'", "args.number")),
+        # Not the part of an address that another wording puts together.
+        (("const b = 'https://a.example/api'; return (await fetch(b + '/t')).status", "const b = 'https://a.example/api/t'; return (await fetch(b)).status"), None),
+        # Two values of a query are not one.
+        (("return (await fetch('https://a.example/p?a=1&b=2')).status", "return (await fetch('https://a.example/p?a=3&b=4')).status"), None),
+        # With another coin the member would be another one, too.
+        (("const d = await tools.coins.get({ id: 'eth' }); return d.eth", "const d = await tools.coins.get({ id: 'btc' }); return d.btc"), None),
+        # Words around a value are wording.
+        (("const d = await tools.a.b({}); return `Hi ${d.name}, pay`", "const d = await tools.a.b({}); return `Dear ${d.name}, please pay`"), None),
+    ],
+)  # fmt: skip
+def test_what_only_looks_as_if_it_varied_is_no_parameter(codes, code):
+    draft = draft_of(*codes)
+    assert draft is not None
+    if code is None:
+        assert (draft.kind, list(draft.parameters)) == ("neuron", [])
+        assert codes[-1].splitlines()[0].replace("return ", "") in draft.arguments["code"].replace("return ", "")
+    else:
+        assert (draft.kind, draft.arguments["code"]) == ("function", code)
 
 
 def test_the_host_stays_as_it_is_written():
@@ -430,6 +461,35 @@ async def test_drafts_of_pure_habits_pass_quarantine_as_functions_with_their_res
             passed += report.passed
             problems += [(family.name, problem) for problem in report.problems]
     assert passed >= 0.9 * len(chosen), problems
+
+
+@pytest.mark.deno
+async def test_drafts_do_what_the_scripts_did_where_the_answers_were_recorded():
+    """Of scripts of one model on several days: most drafts also give what the recorded scripts give, on changed inputs
+    too. The others differ where one wording looks at the status of an answer and another does not."""
+    passed, equal, told = 0, 0, []
+    chosen = [one for one in mild_families("tuned") if one.kind == "effectful"]
+    async with DenoRuntime(small()) as runtime, Guard() as guard, LiteralReader() as reader:
+        for family in chosen:
+            codes = [script.code for script in family.scripts]
+            habit = habit_of(*codes, purpose=family.scripts[-1].purpose)
+            runs = [await recorded(runtime, code, habit.hosts, days) for days, code in enumerate(reversed(codes))]
+            recordings = [one for one in runs if one is not None]
+            assert len(recordings) == len(codes), family.name
+            draft = drafted(habit, [reading(code) for code in habit.codes], None, runs_of(*recordings))
+            assert draft is not None, family.name
+            given = {key: value for key, value in draft.named(name_of(habit)).arguments.items() if key != "habit"}
+            given |= {"emission": {"action": given["emission"]}} if "emission" in given else {}
+            neuron = proposed(Proposal.of(given), "draft", habit=None, found=None, now=1.0)
+            where = {"tools": Tools(), "network": policy_of(habit.hosts)}
+            report = await rehearse(neuron, runtime, NeuronSettings(), guard=guard, recordings=recordings[:5], **where)
+            limits = NeuronSettings.model_validate({"quarantine": {"equal_timeout_ms": 300_000, "equal_cases": 30}})
+            result = await compare(neuron, runtime, limits, recordings=recordings, reader=reader, **where)
+            passed += report.passed
+            equal += result.compared > 0 and not result.is_different
+            told += [(family.name, report.problems, result.line, result.first_difference)]
+    assert passed >= 0.9 * len(chosen), told
+    assert equal >= 0.7 * len(chosen), told
 
 
 def with_a_hole(text: str) -> str:

@@ -165,6 +165,39 @@ async def test_of_a_neuron_that_emits_something_else_only_the_calls_are_claimed(
     assert (nothing.compared, nothing.is_different) == (0, False)
 
 
+async def test_runs_that_give_the_result_in_another_form_say_nothing_of_a_function_that_does_the_same_as_some():
+    habit = Habitual("", (), {"type": "object", "properties": {"by": {"type": "number"}}, "required": ["by"]}, {}, {})
+    plain = run("return 2 * context.by", {"by": 3})
+    wrapped = run("return { twice: 2 * context.by }", {"by": 4})
+    named = run("return { result: 2 * context.by }", {"by": 5})
+    right = await compared(function(habit, "return { twice: 2 * args.by }"), [plain, wrapped, named], equal_cases=9)
+    assert not right.is_different
+    assert (right.runs, right.other_form) == (1, 2)
+    assert right.line.endswith("; 2 runs gave the result in another form")
+    # A value that is wrong in one's own form is a difference, and so is a form that no run has.
+    wrong = await compared(function(habit, "return { twice: 3 * args.by }"), [plain, wrapped, named], equal_cases=9)
+    assert wrong.is_different
+    other = await compared(function(habit, "return [2 * args.by]"), [plain, wrapped, named], equal_cases=9)
+    assert other.is_different
+    nothing = await compared(function(habit, "return args.by > 4 ? null : 2 * args.by"), [plain, named], equal_cases=9)
+    assert nothing.is_different, "null is no form"
+
+
+async def test_runs_that_asked_for_other_things_say_nothing_of_a_neuron_that_does_the_same_as_some():
+    def of(shop: str):
+        code = f"return {{ left: (await tools.shop.stock({{ shop: '{shop}' }})).length }}"
+        return run(code, calls=[ToolExchange("shop.stock", {"shop": shop}, ITEMS)])
+
+    watch = "emit('seen', { left: (await tools.shop.stock({ shop: 'east' })).length })"
+    result = await compared(neuron_of(watch), [of("east"), of("west"), of("north")])
+    assert not result.is_different
+    assert (result.runs, result.other_things) == (1, 2)
+    assert result.line.endswith("; 2 runs asked for other things")
+    assert (await compared(neuron_of(watch), [of("west"), of("north")])).is_different, "it does the same as none"
+    wrong = watch.replace(".length", ".length + 1")
+    assert (await compared(neuron_of(wrong), [of("east"), of("west")])).is_different
+
+
 async def test_a_script_that_is_one_expression_is_run_as_one():
     recorded = [run("[3, 1, 2].map((x) => x * context.by).at(-1)", {"by": by}) for by in (2, 5)]
     habit = Habitual("", (), {"type": "object", "properties": {"by": {"type": "number"}}, "required": ["by"]}, {}, {})
