@@ -54,6 +54,7 @@ REQUIREMENTS = (
             ONE + "test_one_difference_that_decides_tells_scripts_apart",
             ONE + "test_scripts_with_one_deciding_change_stay_apart",
             ONE + "test_two_scripts_of_one_shape_are_two_documents",
+            ONE + "test_fragments_of_two_scripts_are_not_merged_through_a_wording_between_them",
             ONE + "test_code_that_is_too_long_or_odd_is_not_compared",
             ONE + "test_any_text_makes_a_short_line",
             ONE + "test_lines_that_differ_much_are_given_up_early",

@@ -30,7 +30,7 @@ TOLD = {
 }
 TOLD_MILD = 0.95
 LOOK_ALIKES = {"tuned": 0.02, "held_out": 0.0, "fresh": 0.0}
-MIXED = {"tuned": 0, None: 1, "fresh": 1}
+MIXED = {"tuned": 0, None: 1, "fresh": 0}
 
 
 @lru_cache(maxsize=1_024)

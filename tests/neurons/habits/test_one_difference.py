@@ -12,7 +12,7 @@ import pytest
 
 from neurons import Habits, HabitSettings, MemoryStorage
 from neurons.habits.fingerprint import Fingerprint, fingerprint
-from neurons.habits.index import enough_of, is_another
+from neurons.habits.index import Index, enough_of, is_another
 from neurons.habits.one_difference import differ_in_one
 from neurons.habits.sketch import Sketch, likeness
 from neurons.habits.token_line import MAX_CODE, MAX_LINE, MAX_TOKENS, line_of
@@ -198,6 +198,17 @@ def test_a_wording_that_was_seen_as_a_script_stays_one_of_it():
     known = [taken(code) for code in codes]
     assert not is_another(known[0], known)
     assert is_another(taken("return context.s[2]"), known)
+
+
+def test_fragments_of_two_scripts_are_not_merged_through_a_wording_between_them():
+    first, other = map(taken, APART["sender and receiver"])
+    index = Index()
+    index.put("one", (taken(ACCOUNTS), first))
+    index.put("two", (other,))
+    index.put("three", (first, taken(f"{ACCOUNTS}; return a")))
+    assert not index.may_be_one("one", "two")
+    assert not index.may_be_one("two", "one")
+    assert index.may_be_one("one", "three")
 
 
 def test_any_text_makes_a_short_line():
