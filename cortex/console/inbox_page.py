@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 PLACE = "/inbox"
 CLOSED = 20
+MAX_SHOWN = 150_000
+"""More characters than the lines of a question have: nothing may be cut here that a yes is to."""
 MAX_HASH = 64
 
 
@@ -43,20 +45,29 @@ def inbox_page(visit: Visit) -> Answer:
         closed = [one for one in reversed(found) if not one.is_open][:CLOSED]
         return {"open": asked_in(found), "closed": closed}
 
-    facts: dict[str, Any] = {"questions": part(questions), "proposals": part(lambda: _proposals(desk))}
+    facts: dict[str, Any] = {
+        "questions": part(questions),
+        "proposals": part(lambda: _proposals(desk)),
+        "most": MAX_SHOWN,
+    }
     return ShownPage("inbox.html", facts)
 
 
 def asked_in(found: Sequence[QuestionSeen]) -> list[AskedTogether]:
-    """The open questions, those that belong together as one."""
-    made: dict[str, AskedTogether] = {}
+    """The open questions, those that belong together as one; each by itself where all would be too long for one."""
+    made: list[AskedTogether] = []
+    told: set[str] = set()
     for seen in found:
-        if seen.is_open:
-            together = together_with(seen, found)
-            lines = lines_of_all(together) if len(together) > 1 else None
-            each = lines or [line for one in together for line in one.lines]
-            made.setdefault(together[0].id, AskedTogether(tuple(together), tuple(each), hash_shown(together)))
-    return list(made.values())
+        if not seen.is_open or seen.id in told:
+            continue
+        together = together_with(seen, found)
+        lines = lines_of_all(together) if len(together) > 1 else None
+        told.update(one.id for one in together)
+        if lines is not None:
+            made.append(AskedTogether(tuple(together), tuple(lines), hash_shown(together)))
+        else:
+            made += [AskedTogether((one,), one.lines, one.shown_hash) for one in together]
+    return made
 
 
 def _proposals(desk: Desk) -> list[Any]:

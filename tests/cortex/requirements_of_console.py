@@ -99,6 +99,7 @@ REQUIREMENTS = (
                 "test_a_yes_needs_the_typed_hash_and_the_code_of_the_terminal",
                 "test_without_the_need_of_a_code_a_page_could_say_yes",
                 "test_one_answer_is_to_all_calls_of_a_run_that_were_shown",
+                "test_nothing_is_cut_that_a_yes_is_to",
                 "test_an_answer_to_all_is_to_none_when_others_wait_by_then",
                 "test_what_an_agent_asks_hides_and_runs_nothing",
                 "test_a_question_whose_program_has_ended_takes_no_answer",

@@ -128,6 +128,22 @@ def test_an_answer_to_all_is_to_none_when_others_wait_by_then(home, asking, owne
     assert not any("ordered" in told for told in asking.all_told())
 
 
+@pytest.mark.parametrize(
+    ("items", "cards"),
+    [([f"{n}{'x' * 1_100}END{n}" for n in range(40)], 1), ([f"{n}{'x' * 19_000}END{n}" for n in range(3)], 3)],
+    ids=["together", "too long to be one"],
+)
+def test_nothing_is_cut_that_a_yes_is_to(items, cards, home, asking, owner):
+    questions = together(home, asking, *items)
+    page = owner.get("/inbox").text
+    assert all(f"xEND{n}" in page for n in range(len(items)))
+    assert (page.count('/yes">'), page.count("Yes to all")) == (cards, int(cards == 1))
+    assert (hash_of_all(questions) if cards == 1 else questions[-1].shown_hash) in page
+    for one in questions:
+        owner.post(f"/inbox/{one.id}/no", f"hash={one.shown_hash}")
+    assert not any("ordered" in told for told in asking.all_told())
+
+
 def test_what_an_agent_asks_hides_and_runs_nothing(home, asking, owner):
     question = asked(home, asking, HOSTILE)
     page = owner.get("/inbox").text
