@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 MAX_RECORDING_BYTES = 262_144
 MAX_LENT = 50
 MAX_SCHEMA_BYTES = 8_192
+# Of such a call there is no more to record than that.
+_NO_ANSWER = frozenset({"internal", "timeout", "cancelled"})
 _LIMITS = JsonLimits(containers=20_000, values=50_000)
 
 
@@ -104,7 +106,8 @@ def recording_of(
     context, has_context = _clean(run.intent.payload.context, redactor)
     calls = tuple(_recorded(call, run, redactor) for call in run.seen)
     exchanges = tuple(_exchanges(run, redactor))
-    missing = sum(not call.is_whole for call in calls) + run.unseen
+    answered = [call.ended is not None and (call.ok or call.code not in _NO_ANSWER) for call in run.seen]
+    missing = sum(was and not call.is_whole for was, call in zip(answered, calls, strict=True)) + run.unseen
     lost = run.exchanges_dropped + sum(exchange.truncated for exchange in exchanges)
     lent = run.lent[:MAX_LENT]
     return RunRecording(

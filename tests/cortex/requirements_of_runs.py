@@ -197,6 +197,7 @@ REQUIREMENTS = (
             REPLAY + "test_requests_are_answered_by_the_record_alone",
             REPLAY + "test_calls_that_are_under_way_together_may_change_places",
             REPLAY + "test_a_run_that_ran_out_of_time_does_so_again",
+            REPLAY + "test_a_call_that_had_no_answer_has_none_again_and_nothing_is_missing",
             REPLAY + "test_secrets_are_tokens_in_a_replay_and_no_difference",
             REPLAY + "test_a_runtime_may_be_given_for_many_replays",
             REPLAY + "test_bytes_pictures_and_a_cached_result_come_again",

@@ -185,6 +185,20 @@ async def test_a_run_that_ran_out_of_time_does_so_again(tmp_path, shop):
     assert (await replayed(kept_in(settings), settings)).verdict == "same"
 
 
+async def test_a_call_that_had_no_answer_has_none_again_and_nothing_is_missing(tmp_path):
+    toolbox = Toolbox()
+
+    @toolbox.tool(policy="allow")
+    async def never() -> None:
+        await anyio.sleep_forever()
+
+    limits = {"timeoutMs": 400}
+    settings, answer = await ran(tmp_path, toolbox, "return await tools.never()", sandbox_config=limits)
+    assert "TIMEOUT" in answer.text
+    result = await replayed(kept_in(settings), settings)
+    assert (result.verdict, result.missing) == ("same", ())
+
+
 async def test_secrets_are_tokens_in_a_replay_and_no_difference(tmp_path):
     toolbox = Toolbox()
 
