@@ -36,6 +36,8 @@ def test_a_search_finds_what_lies_behind_all_that_is_read(owner, monkeypatch):
     monkeypatch.setattr(pages, "MAX_LOOKED_AT", 20)
     assert numbers(owner.get("/audit?q=NEEDLE").text) == [1]
     assert numbers(owner.get("/audit?q=needle&kind=execution").text) == []
+    # All pieces of it are in the record, and yet the text is not: the index alone would not know.
+    assert numbers(owner.get("/audit?q=needle+hay").text) == []
     monkeypatch.setattr(pages, "CATCH_UP_S", 0.0)
     monkeypatch.setattr(owner.served.console.desk.index, "catch_up", lambda _: False)
     without = owner.get("/audit?q=needle").text

@@ -139,7 +139,9 @@ def test_a_replay_gives_the_same_on_what_is_on_record_and_spends_nothing(owner, 
     switch = KillSwitch(home / "state")
     switch.turn_on("a test", "owner")
     try:
-        assert owner.post(f"/runs/{ids[0]}/replay").status == 409
+        refused = owner.post(f"/runs/{ids[0]}/replay")
+        assert refused.status == 409
+        assert "Nothing runs" in refused.text
     finally:
         switch.turn_off("it is over", "owner")
 
