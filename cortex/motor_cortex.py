@@ -423,8 +423,14 @@ class MotorCortex:
                 now=self._now,
                 wake=self._wake,
             )
-            self._tasks.start_soon(self._workflows.work)
+            self._tasks.start_soon(self._work, self._workflows)
         return self._workflows
+
+    async def _work(self, workflows: Workflows) -> None:
+        """Execute workflows, in traces of their own: a turn that happens to open them ends long before."""
+        if self._tracing is not None:
+            self._tracing.apart()
+        await workflows.work()
 
     @property
     def autonomic(self) -> Autonomic:

@@ -41,6 +41,10 @@ class Tracing(Protocol):
         """Surrounds the delivery of this many signals to a neuron."""
         ...
 
+    def apart(self) -> None:
+        """Make what this task does from here on a part of no trace: it goes on after what has started it."""
+        ...
+
     def hear(self, event: CortexEvent) -> None:
         """Take an event of the cortex, at once and in the task that announces it."""
         ...

@@ -17,6 +17,8 @@ from . import span_names as names
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from sandbox import ExecutionOutcome
+
 call_span: ContextVar[OpenSpan | None] = ContextVar("motor_cortex_call_span", default=None)
 """The call of a core tool in which this task is."""
 tool_span: ContextVar[OpenSpan | None] = ContextVar("motor_cortex_tool_span", default=None)
@@ -100,3 +102,30 @@ def failed(span: Span, error_type: str) -> None:
     """Mark the span as failed. Never with a message: that may hold what code or a server said."""
     span.set_attribute(names.ERROR_TYPE, error_type[:100])
     span.set_status(StatusCode.ERROR)
+
+
+def leave_traces() -> None:
+    """Make no span the current one, in this task and in those that it starts."""
+    attach(Context())
+    call_span.set(None)
+    tool_span.set(None)
+
+
+def describe_run(opened: OpenSpan, outcome: ExecutionOutcome, max_fetches: int) -> None:
+    metrics = outcome.metrics
+    opened.span.set_attributes(
+        {
+            names.STARTUP_MS: round(metrics.startup_ms, 3),
+            names.CPU_MS: round(metrics.cpu_ms, 3),
+            names.MEMORY_MB: round(metrics.peak_memory_mb, 1),
+            names.TOOL_CALLS: metrics.tool_calls,
+            names.FETCHES: metrics.fetches,
+            names.FETCHES_LEFT_OUT: max(0, metrics.fetches - max_fetches),
+            names.WALL: metrics.level,
+            names.CACHED: metrics.cached,
+        }
+    )
+    if outcome.error is not None:
+        if outcome.error.stopped:
+            opened.span.add_event(names.KILLED)
+        opened.fail(str(outcome.error.type))

@@ -29,12 +29,12 @@ from .neuron_spans import Deliveries
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context
-    from opentelemetry.trace import Span, Tracer, TracerProvider
+    from opentelemetry.trace import Tracer, TracerProvider
 
     from cortex.contracts import CortexEvent, RunCodeIntent, TracedCall
     from cortex.loop import LanguageModel
     from cortex.settings import ModelSettings, Settings
-    from sandbox import ExecutionOutcome, FetchNote
+    from sandbox import FetchNote
 
     from .content import Content
     from .open_spans import OpenSpan
@@ -94,7 +94,7 @@ class SpanTracing:
         attributes = {names.OPERATION: names.INVOKE_AGENT, names.AGENT_NAME: names.AGENT, names.TURN: turn[:200]}
         if conversation is not None:
             attributes[names.CONVERSATION] = conversation[:200]
-        return OpenSpan(self._start(f"{names.INVOKE_AGENT} {names.AGENT}", attributes))
+        return OpenSpan(self._tracer.start_span(f"{names.INVOKE_AGENT} {names.AGENT}", attributes=attributes))
 
     def model(self, model: LanguageModel, settings: ModelSettings) -> LanguageModel:
         """The model, with a span for each of its requests."""
@@ -105,7 +105,7 @@ class SpanTracing:
     def call(self, tool: str) -> OpenSpan:
         from .open_spans import CallSpan  # noqa: PLC0415
 
-        return CallSpan(self._start(f"{names.EXECUTE_TOOL} {tool}", _of_tool(tool)))
+        return CallSpan(self._tracer.start_span(f"{names.EXECUTE_TOOL} {tool}", attributes=_of_tool(tool)))
 
     def tool_calls(self, turn: str) -> TracedCall:
         from .open_spans import ToolSpan  # noqa: PLC0415
@@ -114,9 +114,14 @@ class SpanTracing:
             attributes = {**_of_tool(tool), names.ORIGIN: origin, names.POLICY: policy, names.TURN: turn[:200]}
             # Code calls from tasks of the sandbox, which need not have been started inside of the run.
             context = None if run is None else self._contexts.get((turn, run))
-            return ToolSpan(self._start(f"{names.EXECUTE_TOOL} {tool}", attributes, context))
+            return ToolSpan(self._tracer.start_span(f"{names.EXECUTE_TOOL} {tool}", context, attributes=attributes))
 
         return traced
+
+    def apart(self) -> None:
+        from .open_spans import leave_traces  # noqa: PLC0415
+
+        leave_traces()
 
     def hear(self, event: CortexEvent) -> None:
         match event:
@@ -135,9 +140,6 @@ class SpanTracing:
             case _:
                 pass
 
-    def _start(self, name: str, attributes: dict[str, Any], context: Context | None = None) -> Span:
-        return self._tracer.start_span(name, context=context, attributes=attributes)
-
     def _started(self, event: ExecutionStarted) -> None:
         from .open_spans import OpenSpan  # noqa: PLC0415
 
@@ -150,7 +152,9 @@ class SpanTracing:
         }
         if intent.trace is not None:
             attributes[names.RUN] = run_id(intent.trace.turn, intent.trace.call)
-        opened = OpenSpan(self._start(f"{names.RUN_CODE} {payload.tier}", attributes)).__enter__()
+        opened = OpenSpan(
+            self._tracer.start_span(f"{names.RUN_CODE} {payload.tier}", attributes=attributes)
+        ).__enter__()
         if intent.trace is not None:
             self._contexts[intent.trace.turn, intent.trace.call] = opened.context
         self._runs[id(intent)] = (intent, opened)
@@ -171,11 +175,13 @@ class SpanTracing:
             self._contexts.pop((intent.trace.turn, intent.trace.call), None)
 
     def _ended(self, event: ExecutionEnded) -> None:
+        from .open_spans import describe_run  # noqa: PLC0415
+
         opened, code = self._taken(event.intent), reply_code(event.outcome)
         outcome = event.outcome
         if opened is not None:
             if opened.span.is_recording():
-                _describe(opened.span, outcome)
+                describe_run(opened, outcome, MAX_FETCHES)
                 if isinstance(event.run, ObservedRun):
                     self._fetched(event.run, opened.context)
             opened.end()
@@ -275,25 +281,3 @@ class SpanTracing:
 
 def _of_tool(tool: str) -> dict[str, Any]:
     return {names.OPERATION: names.EXECUTE_TOOL, names.TOOL_NAME: tool[:200], names.TOOL_TYPE: names.FUNCTION}
-
-
-def _describe(span: Span, outcome: ExecutionOutcome) -> None:
-    from .open_spans import failed  # noqa: PLC0415
-
-    metrics = outcome.metrics
-    span.set_attributes(
-        {
-            names.STARTUP_MS: round(metrics.startup_ms, 3),
-            names.CPU_MS: round(metrics.cpu_ms, 3),
-            names.MEMORY_MB: round(metrics.peak_memory_mb, 1),
-            names.TOOL_CALLS: metrics.tool_calls,
-            names.FETCHES: metrics.fetches,
-            names.FETCHES_LEFT_OUT: max(0, metrics.fetches - MAX_FETCHES),
-            names.WALL: metrics.level,
-            names.CACHED: metrics.cached,
-        }
-    )
-    if outcome.error is not None:
-        if outcome.error.stopped:
-            span.add_event(names.KILLED)
-        failed(span, str(outcome.error.type))

@@ -131,6 +131,7 @@ class Turn:
         self._notes = NotesOfTurn(services.notes, self._redactor)
         self._calls = 0
         self._is_open = True
+        self._is_named = id_ is not None
         self._span: Spanned | None = None
         self._consent = Consent(
             services.owner,
@@ -170,7 +171,8 @@ class Turn:
         return self._caller
 
     async def __aenter__(self) -> Self:
-        if self._services.tracing is not None:
+        # The task of a workflow has a name already, and is no turn of an agent.
+        if self._services.tracing is not None and not self._is_named:
             self._span = self._services.tracing.turn(self.id, self._caller.conversation)
             self._span.__enter__()
         return self

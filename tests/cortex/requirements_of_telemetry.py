@@ -31,6 +31,7 @@ REQUIREMENTS = (
         (
             TRACE + "test_a_turn_is_one_tree_from_the_agent_to_each_call_and_request",
             TRACE + "test_runs_at_the_same_time_have_trees_of_their_own",
+            TRACE + "test_a_workflow_is_no_part_of_the_turn_that_opened_workflows",
             TRACE + "test_a_call_from_a_task_that_knows_nothing_of_its_run_stands_below_it",
             TRACE + "test_two_turns_are_two_traces_and_leave_the_context_as_it_was",
             TRACE + "test_the_spans_of_the_mcp_sdk_stand_below_ours_and_are_not_drawn_twice",

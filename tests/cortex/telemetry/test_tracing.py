@@ -26,6 +26,7 @@ from cortex.loop import AssistantMessage, ModelError, ModelReply, ToolRequest, U
 from cortex.runs import RunReader
 from cortex.telemetry import SpanTracing, span_names as names
 from cortex.telemetry.tracing import tracer_of
+from cortex.workflows import checked
 from sandbox import ExecutionOutcome
 from tests.cortex.learning.test_learning_alive import COUNTER, Life, _soon  # noqa: F401 - a fixture
 from tests.cortex.telemetry.collector import collecting
@@ -490,3 +491,16 @@ async def test_a_call_from_a_task_that_knows_nothing_of_its_run_stands_below_it(
         assert await turn.call("core.execute", call) == "1"
     provider.force_flush()
     assert collector.path(collector.one("execute_tool shop.stock"))[:3] == [ROOT, CALL, "run_code isolated"]
+
+
+async def test_a_workflow_is_no_part_of_the_turn_that_opened_workflows(tmp_path, collector, provider):
+    plan = checked({"name": "one", "tasks": [{"id": "a", "type": "code_execution", "code": "return 1"}]})
+    async with MotorCortex(settings_of(tmp_path / "home")) as cortex:
+        async with cortex.turn():
+            _ = cortex.workflows
+        for _ in range(2):
+            await cortex.workflows.wait((await cortex.workflows.start(plan)).id)
+    provider.force_flush()
+    runs = collector.named("run_code")
+    assert [collector.path(one) for one in runs] == [["run_code isolated"]] * 2
+    assert len({one.trace for one in (*runs, collector.one(ROOT))}) == 3, "one turn, and two runs"
