@@ -20,6 +20,29 @@ REQUIREMENTS = (
         ("tests/cortex/commands/test_neuron_run.py::",),
     ),
     Requirement(
+        "NEURON-NOW",
+        "015",
+        "programs read in one word whether a neuron runs now, and why not; calls of a function are counted as calls; a "
+        "refusal says what to do",
+        (
+            "tests/cortex/commands/test_neurons_command.py::test_programs_read_in_one_word_whether_a_neuron_runs",
+            "tests/cortex/commands/test_neurons_command.py::test_of_a_function_calls_are_counted_and_no_process_is_missed",
+            "tests/cortex/commands/test_neurons_command.py::test_refusals_say_what_to_do_or_how_it_is",
+        ),
+    ),
+    Requirement(
+        "DRAFT-RIGHT",
+        "015",
+        "drafts do what the recorded scripts did: what only looks as if it varied is no parameter, and runs of another "
+        "form, or that asked for other things, count only where the candidate does the same as none",
+        (
+            "tests/neurons/habits/test_draft.py::test_drafts_do_what_the_scripts_did_where_the_answers_were_recorded",
+            "tests/neurons/habits/test_draft.py::test_what_only_looks_as_if_it_varied_is_no_parameter",
+            "tests/neurons/quarantine/test_equality.py::test_runs_that_asked_for_other_things_say_nothing_of_a_neuron_that_does_the_same_as_some",
+            "tests/neurons/quarantine/test_equality.py::test_runs_that_give_the_result_in_another_form_say_nothing_of_a_function_that_does_the_same_as_some",
+        ),
+    ),
+    Requirement(
         "MAIL-BAD",
         "015",
         "mail of the home that is torn, huge, deep or of another type is set aside before it is parsed, named in the "
