@@ -71,7 +71,9 @@ def energy_plot(view: EnergyView, past_s: float) -> Markup:
 def _floor(frame: Frame, tier: str, level: float) -> Markup:
     y = frame.y(level)
     line = element("line", class_="floor", x1=_LEFT, x2=WIDTH - _RIGHT, y1=y, y2=y)
-    return line + element("text", f"{tier} from {amount(level)}", class_="floor-name", x=_LEFT + 6, y=y - 4)
+    return line + element(
+        "text", f"{tier} from {amount(level)}", class_="floor-name", x=WIDTH - _RIGHT, y=y - 4, text_anchor="end"
+    )
 
 
 def _mark(frame: Frame, level: float) -> Markup:
