@@ -6,11 +6,25 @@ order.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from .fingerprint_vocabulary import MEMBERS
+
+_SAME = {"o**": "o*", "o+=": "o+", "o-=": "o-", "o*=": "o*", "o/=": "o/", "o%=": "o%"}
+MAX_OTHER = 2
+"""Places with other steps: in more, an author who writes alike may have chosen another formula."""
 _ROUNDING = frozenset({".ceil", ".floor", ".round", ".trunc"})
 _SUMMING = frozenset({".reduce", "o+="})
+# Syntax, checks of what is given, and what only changes how a value is written.
+_HARMLESS_TEXT = """
+    o; o, o. o... o( o) o[ o] o{ o} o= o=> o: o? o?? o&& o|| o! wif welse wreturn wthrow wtry wcatch wtypeof wnew wnull
+    wfunction gcontext gArray gObject gNumber gString gBoolean gMath gNaN gInfinity gisFinite gparseFloat gparseInt
+    gundefined gstructuredClone .length .isArray .isFinite .trim .toString .toFixed .round .from .freeze .localeCompare
+    .text .searchParams
+"""
+_HARMLESS = frozenset(_HARMLESS_TEXT.split())
 _CALLING = frozenset({"gtools", "gfetch"})
 
 
@@ -49,3 +63,32 @@ def _is_order_of_numbers(places: Sequence[ChangedPlace], callee: str) -> bool:
     is_one_sided = not any(place.gone for place in places) or not any(place.come for place in places)
     is_by_number = any("o-" in (*place.gone, *place.come) for place in places)
     return callee in ("sort", "toSorted") and is_one_sided and is_by_number
+
+
+def has_other_steps(places: Sequence[ChangedPlace]) -> bool:
+    """Whether one wording computes with an operator or a method that the other one does not, or not as often: one more
+    guard, a name for what is in between and steps that have only moved are none of that."""
+    if len(places) > MAX_OTHER:
+        # Other ways to write a formula, perhaps.
+        return False
+    if any(_is_field(place.gone) or _is_field(place.come) for place in places):
+        return False
+    gone = Counter(one for place in places for one in _steps(place.gone))
+    come = Counter(one for place in places for one in _steps(place.come))
+    return gone != come
+
+
+def _is_field(tokens: Sequence[str]) -> bool:
+    """Whether it is one more field of an object: `, total` or `total: sum,`."""
+    is_named = len(tokens) > 1 and tokens[0] == "o," and tokens[1][0] == "k"
+    is_short = len(tokens) == 2 and tokens[0] == "o," and tokens[1][0] == "n"
+    return is_named or is_short or (len(tokens) > 2 and tokens[0][0] == "k" and tokens[-1] == "o,")
+
+
+def _steps(tokens: tuple[str, ...]) -> list[str]:
+    is_guard = tokens[:1] == ("wif",) and not {"wreturn", "wthrow"}.isdisjoint(tokens)
+    is_type = tokens[:1] == ("o:",)
+    if is_guard or is_type or tokens[:3] == (".filter", "o(", "gBoolean"):
+        return []
+    is_step = (one for one in tokens if one not in _HARMLESS)
+    return [_SAME.get(one, one) for one in is_step if one[0] in "owg" or (one[0] == "." and one[1:] in MEMBERS)]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from .fingerprint_vocabulary import MEMBERS
-from .moved_steps import ChangedPlace, is_done_otherwise
+from .moved_steps import ChangedPlace, has_other_steps, is_done_otherwise
 from .token_line import CHOICES, DATA, GLOBAL, KEY, MEMBER, NAME, NUMBER, PARAMETER, REGEX, SIGN, TEXT, WORD
 
 MAX_DIFFERENT = 24
@@ -49,6 +49,7 @@ _HARMLESS_TEXT = """
     sort toSorted join slice then catch Object freeze
 """
 _HARMLESS = frozenset(_HARMLESS_TEXT.split())
+_OUTSIDE = frozenset({GLOBAL + "tools", GLOBAL + "fetch"})
 _PIECES = frozenset({"slice", "substring", "substr", "splice", "at"})
 # Numbers to count in other units with.
 _UNITS_TEXT = "7 12 24 30 52 60 365 1000 1024 1440 3600 10000 60000 86400 1000000 1048576 3600000 86400000 604800000"
@@ -72,18 +73,23 @@ def _is_meant(mine: tuple[str, ...], others: tuple[str, ...]) -> bool:
     if 0 < len(found) <= MAX_PLACES and is_done_otherwise(found, mine, _callee(mine, found[0].at)):
         return True
     places = _without_moved(found)
-    is_rewritten = any(_is_statement(one) for place in places for one in (*place.gone, *place.come))
-    if len(places) <= MAX_PLACES and any(_is_exchanged(place, mine) for place in places):
-        return True
-    if len(places) == 1 and _reads_other(places[0], mine, others):
-        return True
-    if is_rewritten or len(places) > MAX_PLACES or sum(place.size for place in places) > MAX_SMALL:
+    if len(places) > MAX_PLACES:
         return False
+    if any(_is_exchanged(place, mine) for place in places) or (
+        len(places) == 1 and _reads_other(places[0], mine, others)
+    ):
+        return True
+    if sum(place.size for place in places) > MAX_SMALL:
+        return False
+    is_rewritten = any(_is_statement(one) for place in places for one in (*place.gone, *place.come))
     equal = [(start + step, other + step) for start, other, length in runs for step in range(length)]
-    return (
-        any(_is_added(place, mine) for place in places)
-        or any(_is_other_value(mine, i, others[j]) for i, j in equal if mine[i] != others[j])
-        or (len(equal) == len(mine) == len(others) and _are_swapped(mine, others, equal))
+    return (_OUTSIDE.isdisjoint(mine) and has_other_steps(places)) or (
+        not is_rewritten
+        and (
+            any(_is_added(place, mine) for place in places)
+            or any(_is_other_value(mine, i, others[j]) for i, j in equal if mine[i] != others[j])
+            or (len(equal) == len(mine) == len(others) and _are_swapped(mine, others, equal))
+        )
     )
 
 

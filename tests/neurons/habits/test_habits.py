@@ -180,8 +180,8 @@ async def test_the_similarity_of_the_settings_decides_what_is_the_same_script():
             "const d = await tools.a.b({}); return d.rows.map((r) => r.name.toUpperCase()).join()",
         ),
         "similarity_pure": (
-            "return context.rows.map((r) => r.name.toUpperCase()).sort().join()",
             "return context.rows.map((r) => r.name.toUpperCase()).join()",
+            "if (!context.rows) return ''; return context.rows.map((r) => r.name.toUpperCase()).join()",
         ),
     }
     for setting, (first, second) in pairs.items():
@@ -538,5 +538,5 @@ def test_each_script_of_the_corpus_becomes_a_habit_of_its_own():
     habits = watched.habits.all()
     assert all(len({names[code_hash] for code_hash in habit.code_hashes}) == 1 for habit in habits)
     # Some reach for another address or member, use another regular expression, or return the last item in place of all:
-    # that is another script.
-    assert len(habits) >= 0.85 * len(scripts())
+    # that is another script. Pure ones that only look so are found when they are run side by side, which is not done here.
+    assert len(habits) >= 0.8 * len(scripts())

@@ -16,6 +16,10 @@ APART = {
         "return Math.ceil(context.rows.map((row) => row.kg / 20).reduce((a, b) => a + b, 0));",
     ),
     "sorted as texts": ("return context.ages.sort((a, b) => a - b);", "return context.ages.sort();"),
+    "one more step": (
+        "return context.rows.filter((row) => known.has(row.id)).map((row) => ({ id: row.id, kg: row.kg }));",
+        "return context.rows.map((row) => ({ id: row.id, kg: row.kg ?? null }));",
+    ),
     "goes on": (
         "for (const one of context.all) { if (!one.ok) break; await tools.shop.ship({ id: one.id }); }",
         "for (const one of context.all) { if (!one.ok) continue; await tools.shop.ship({ id: one.id }); }",
@@ -37,6 +41,14 @@ ALIKE = {
     "another name in the result": (
         "const all = context.all.length; return { all, id: context.id };",
         "const all = context.all.length; return { count: all, id: context.id };",
+    ),
+    "one more guard": (
+        "return context.rows.map((row) => row.kg);",
+        "if (!Array.isArray(context.rows)) return []; return context.rows.map((row) => row.kg);",
+    ),
+    "a name for what is in between": (
+        "return Math.round(context.net * 1.19);",
+        "const gross = context.net * 1.19; return Math.round(gross);",
     ),
     "names sorted by a function": (
         "return context.names.sort();",
