@@ -22,6 +22,8 @@ REVISION = "revision"
 # No dot, exactly one slash, nothing that a file system folds or interprets: a key cannot lead to another path.
 _KEY = re.compile(r"[a-z]{1,40}/[a-z0-9-]{1,80}")
 _BEGINNING = re.compile(r"[a-z]{1,40}/[a-z0-9-]{0,80}")
+# What the parser may take for infinity, which could not be written again. Each run of digits is looked at once.
+_MAY_BE_INFINITE = re.compile(rb"\d[eE]\+?\d{3}|(?<!\d)\d{300}")
 
 
 def max_bytes(key: str) -> int:
@@ -87,12 +89,22 @@ def decode(key: str, data: bytes) -> Document:
         raise Damaged(f"it holds {error}") from error
     except ValueError as error:
         raise Damaged(f"it is not JSON ({error})") from error
+    if _MAY_BE_INFINITE.search(data) and not _is_finite(content):
+        raise Damaged("it has a number that is too large")
     if not isinstance(content, dict):
         raise Damaged("it is not a JSON object")
     revision = content.pop(REVISION, None)
     if type(revision) is not int or revision < 1:
         raise Damaged("it has no revision")
     return Document(key, revision, content)
+
+
+def _is_finite(content: Any) -> bool:
+    try:
+        json.dumps(content, allow_nan=False)
+    except ValueError:
+        return False
+    return True
 
 
 def _indent(key: str) -> int | None:

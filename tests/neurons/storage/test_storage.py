@@ -238,10 +238,21 @@ DAMAGE = {
     "a revision below the first": (b'{"revision": 0}', "no revision"),
     "no UTF-8": (b'{"revision": 1, "name": "\xff\xfe"}', "not JSON"),
     "a number that is none": (b'{"revision": 1, "a": NaN}', "not JSON"),
+    "a number beyond all": (b'{"revision": 1, "a": [1e400]}', "a number that is too large"),
+    "a long number beyond all": (b'{"revision": 1, "a": ' + b"9" * 400 + b".5}", "a number that is too large"),
     "without a bottom": (b'{"revision": 1, "a": ' + b"[" * 50_000, "not JSON"),
     "too many": (b'{"revision": 1, "a": [' + b"[]," * 100_000 + b"0]}", "more than 100000 objects and arrays"),
     "too much": (b'{"revision": 1, "a": "' + b"a" * (8 * 1024 * 1024) + b'"}', "more than 8388608 bytes"),
 }
+
+
+def test_numbers_that_only_look_large_damage_nothing(place: Place):
+    storage = place.open()
+    place.put(KEY, b'{"revision": 1, "a": [1e300, "1e400", ' + b"9" * 400 + b"]}")
+    document = storage.read(KEY)
+    assert document is not None
+    assert document.data["a"] == [1e300, "1e400", int("9" * 400)]
+    storage.update(KEY, lambda data: {**(data or {}), "b": 1})
 
 
 @pytest.mark.parametrize("data", DAMAGE)
