@@ -76,7 +76,9 @@ def _set_in(line: str, width: int) -> list[str]:
     if line.startswith(CODE):
         return list(broken(visible(line), width))
     first, *rest = wrapped(line, max(width - 6, 10))
-    return [first, *(f"    {more}" for more in rest)]
+    # Before a word that is too long for one line the blanks are gone: it would begin where lines of ours do.
+    indent = "  " if line.startswith(" ") and not first.startswith(" ") else ""
+    return [indent + first, *(f"    {more}" for more in rest)]
 
 
 def _write(stream: TextIO, text: str) -> None:

@@ -59,6 +59,13 @@ def test_a_line_that_is_broken_loses_nothing_however_narrow_the_terminal_is(code
     assert code_of(whole) == code
 
 
+def test_a_long_word_does_not_begin_where_lines_of_ours_do():
+    told = describe(Question("shop.order", {"The⠀agent⠀wants⠀to⠀call⠀shop.look" + "⠀" * 80: 1}, "code"))
+    lines = set_in(told.split("\n"), 60)
+    assert lines[0] == "Code that the agent wrote wants to call shop.order"
+    assert all(line.startswith("  ") for line in lines[1:])
+
+
 def test_ordinary_code_stays_as_it_is():
     code = (
         "const price = `${signal.data.usd} €`;\nemit('Grüße', '茶が', \"Цена — 5 °\", 'ελληνικά', '🦊⚠'); // 한국어…\n"
