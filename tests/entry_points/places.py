@@ -22,6 +22,7 @@ HOME = "own: written by us into the home, in lines or files of a few kilobytes"
 MADE = "own: made by us a moment before, of what was read and bounded"
 JOURNAL = "own: in a thread, and counted before it is written, so that what is read is within the same limits"
 READER = "own: what a process that reads code answered, in a line of limited length"
+SIGNED = "own: signed with the owner's secret, and of at most 10 containers and 50 values"
 POLICY = "own: a few hosts of settings or of an approved document"
 
 PLACES: dict[str, str] = {
@@ -43,7 +44,7 @@ PLACES: dict[str, str] = {
     "sandbox/workspace/journal.py::decode": HOME,
     "sandbox/workspace/kept_changes.py::unpacked": HOME,
     "neurons/autonomic/signal_limits.py::Admission.admit": "signal",
-    "neurons/habits/fingerprint_reader.py::FingerprintReader.read": "habits: fingerprint",
+    "neurons/habits/fingerprint_reader.py::_parsed": "habits: fingerprint",
     "neurons/habits/recordings.py::_fitting": "habits: recording",
     "neurons/habits/recordings.py::_json": "habits: recording",
     "neurons/habits/recordings.py::_recording": "documents",
@@ -132,6 +133,10 @@ PLACES: dict[str, str] = {
     "cortex/commands/skill_import.py::_scalar": FILE,
     "cortex/demo/story.py::_about_habit": MADE,
     "cortex/mcp_server/server.py::mcp_server.list_tools": MADE,
+    "cortex/energy/terms.py::terms_of": MADE,
+    "cortex/inbox/standing_grant.py::grant_in": HOME,
+    "cortex/inbox/webhook_question.py::answer_in": SIGNED,
+    "cortex/runs/program_files.py::_read": HOME,
     "cortex/motor_cortex.py::MotorCortex.call_function": MADE,
 }
 """Each place, with the drive that tests its time, or the reason why it needs none. The author of a place adds it."""
