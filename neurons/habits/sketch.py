@@ -29,7 +29,7 @@ _FEW_WORDS = 4
 _NOTHING_SAID = 0.5
 _WORTH_A_LOOK = 0.5
 _BUILT_ALIKE = 0.8
-_BUILT_TO_THE_LETTER = 0.9
+_BUILT_TO_THE_LETTER = 0.85
 # A tie-breaker: never enough to make two scripts one that are not alike.
 _OF_PURPOSE = 0.1
 _MAX_PURPOSE = 200
@@ -148,8 +148,9 @@ def resemblance(a: Sketch, b: Sketch) -> float:
     alike = (1 - _OF_WORDS) * done + _OF_WORDS * _said_alike(a.words, b.words)
     if done >= _WORTH_A_LOOK and alike < 1:
         built = in_common(a.parts, b.parts)
-        # About nothing that is common: then only for what is built almost to the letter.
-        enough = _BUILT_ALIKE if a.words & b.words or not (a.words and b.words) else _BUILT_TO_THE_LETTER
+        # With no word in common where much was said, only what is built almost to the letter.
+        few = min(len(a.words), len(b.words))
+        enough = _BUILT_TO_THE_LETTER if few >= _FEW_WORDS and not a.words & b.words else _BUILT_ALIKE
         alike = max(alike, built) if built >= enough else alike
     if alike >= _WORTH_A_LOOK and alike < 1 and a.purpose & b.purpose:
         alike = min(1.0, alike + _OF_PURPOSE * _purposes_alike(a.purpose, b.purpose))
