@@ -39,7 +39,16 @@ from cortex.tools import (
     policies_without_tool,
     policy_of,
 )
-from cortex.turn import WORKFLOW_QUESTION, CancellingRuntime, Services, Turn, require_acting, takes_store
+from cortex.turn import (
+    WORKFLOW_QUESTION,
+    CancellingRuntime,
+    Services,
+    Turn,
+    owner_answered,
+    redacted_apart,
+    require_acting,
+    takes_store,
+)
 from neurons import ApprovalKey, user_message, watch_switch
 from sandbox import (
     DenoRuntime,
@@ -313,7 +322,14 @@ class MotorCortex:
         if found is None:
             known = ", ".join(tool.name.removeprefix(LEARNED) for tool in self._learned()) or "none"
             raise ToolError(f'There is no learned function "{name[:80]}"; there are: {known[:500]}', code="not_found")
-        consent = Consent(self._owner, self.settings.tools, turn="host", asking=self._services.asking)
+        consent = Consent(
+            self._owner,
+            self.settings.tools,
+            turn="host",
+            asking=self._services.asking,
+            on_decision=lambda *told: self._spine.announce(owner_answered(*told)),
+            redacted=redacted_apart(self.settings.redaction),
+        )
         calls = Calls(
             consent,
             require=lambda: require_acting(self.switch, self._journal),

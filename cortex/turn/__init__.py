@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .later import Begun, JobLook, Later
     from .notes import Due, Notes
     from .plans import WORKFLOW_QUESTION, Answering, Plans
-    from .turn import Turn
+    from .turn import Turn, owner_answered, redacted_apart
     from .watched_files import needs_eyes, own_files
 else:
     __all__, __getattr__ = lazy_door(
@@ -46,7 +46,7 @@ else:
             "later": "Begun JobLook Later",
             "notes": "Due Notes",
             "plans": "Answering Plans WORKFLOW_QUESTION",
-            "turn": "Turn",
+            "turn": "Turn owner_answered redacted_apart",
             "watched_files": "needs_eyes own_files",
             "displays": "MAX_TEXT_BYTES display_lines shown_displays",
         },

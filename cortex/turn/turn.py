@@ -79,6 +79,7 @@ if TYPE_CHECKING:
 
     from cortex.catalogue import Wish
     from cortex.contracts import CortexEvent, RunCodeIntent, Spanned, Watch
+    from cortex.settings import RedactionSettings
     from cortex.tools import Decision, Question, UsableTool
     from sandbox import Displayed
 
@@ -140,7 +141,7 @@ class Turn:
             conversation=conversation or "",
             asking=services.asking,
             on_decision=self._on_decision,
-            redacted=self._redacted_apart,
+            redacted=redacted_apart(services.settings.redaction),
         )
         self._tool_calls = Calls(
             self._consent,
@@ -464,16 +465,8 @@ class Turn:
     def _on_call(self, called: ToolCalled) -> None:
         self._announce(replace(called, turn=self.id))
 
-    async def _redacted_apart(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """What the owner is asked about, for listeners. With a redactor of its own: in that of the conversation, a
-        secret of a file would get a token that the model can name."""
-        apart = Redactor(self._services.settings.redaction)
-        return await anyio.to_thread.run_sync(apart.value, arguments, abandon_on_cancel=True)
-
     def _on_decision(self, question: Question, decision: Decision, shown: dict[str, Any]) -> None:
-        hashed = digest(question.arguments)
-        by = (question.tool, question.origin, decision.allowed, decision.reason, question.turn)
-        self._announce(OwnerAnswered(*by, shown, hashed, decision.by))
+        self._announce(owner_answered(question, decision, shown))
 
     def _say(self, text: str) -> str:
         text = cut(text, MAX_SAID)
@@ -509,6 +502,23 @@ class Turn:
             event, CoreToolCalled | OwnerAnswered | ExecutionCutShort | FilesChanged
         )
         self._services.spine.announce(event, self._watch if is_told else None)
+
+
+def redacted_apart(settings: RedactionSettings) -> Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]:
+    """What the owner is asked about, for listeners and for what is kept. With a redactor of its own each time: in that
+    of the conversation, a secret of a file would get a token that the model can name."""
+
+    async def redacted(arguments: dict[str, Any]) -> dict[str, Any]:
+        return await anyio.to_thread.run_sync(Redactor(settings).value, arguments, abandon_on_cancel=True)
+
+    return redacted
+
+
+def owner_answered(question: Question, decision: Decision, shown: dict[str, Any]) -> OwnerAnswered:
+    """The decision as listeners hear it, with the arguments without secrets."""
+    hashed = digest(question.arguments)
+    by = (question.tool, question.origin, decision.allowed, decision.reason, question.turn)
+    return OwnerAnswered(*by, shown, hashed, decision.by)
 
 
 def _host_failed(tool: str, error: Exception) -> Reason:

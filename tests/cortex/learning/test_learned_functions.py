@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from cortex import MotorCortex, Settings, Toolbox
 from cortex.commands import run_command
 from cortex.mcp_server import mcp_server
 from cortex.settings.sections import EnergySettings, ExecuteSettings
+from cortex.tools import Owner, ScriptedOwner
+from cortex.views import questions_of
 from neurons import Neuron, Proposal, Status
 from sandbox import ToolError
 from tests.conftest import small
@@ -44,12 +47,14 @@ def mine(p: float, r: float, n: float) -> str:
     return f"mine {p + r + n}"
 
 
-def cortex_at(home: Path, toolbox: Toolbox | None = None, **sections: Any) -> MotorCortex:
+def cortex_at(
+    home: Path, toolbox: Toolbox | None = None, *, owner: Owner | None = None, **sections: Any
+) -> MotorCortex:
     sections = {"neurons": {"autonomic": PATIENT}, **sections}
     energy = EnergySettings(cost_isolated=0, cost_network=0, recharge_per_minute=0)
     execute = ExecuteSettings(max_timeout_isolated_ms=60_000)
     settings = Settings(home=home, **{"sandbox": small(), "energy": energy, "execute": execute, **sections})
-    return MotorCortex(settings, toolbox=toolbox)
+    return MotorCortex(settings, toolbox=toolbox, owner=owner)
 
 
 async def test_no_example_of_one_conversation_is_told_in_another(tmp_path):
@@ -195,6 +200,19 @@ async def test_it_also_works_while_another_process_runs_the_neurons_and_for_the_
                 await other.call_function("another", {})
             with pytest.raises(ToolError, match='"x" is not'):
                 await other.call_function("compoundInterest", {"p": "x", "r": 1, "n": 2})
+
+
+async def test_what_the_program_calls_and_the_owner_is_asked_about_is_kept_without_secrets_and_recorded(tmp_path):
+    ask = {"policies": {"learned.*": "ask"}}
+    async with cortex_at(tmp_path, tools=ask, owner=ScriptedOwner([True])) as cortex:
+        await learn(cortex, "Shouting", "return args.text + '!'", parameters=schema(text={"type": "string"}))
+        with anyio.fail_after(60):
+            assert await cortex.call_function("shouting", {"text": "ada@corp.example"}) == "ada@corp.example!"
+        [question] = questions_of(cortex.settings, time.time)
+        assert question.arguments == {"text": "[EMAIL_1]"}
+    [asked] = [one.facts for one in cortex.audit.records() if one.kind == "owner_decision" and "tool" in one.facts]
+    assert (asked["tool"], asked["origin"], asked["allowed"]) == ("learned.shouting", "host", True)
+    assert b"ada@" not in b"".join(path.read_bytes() for path in (tmp_path / "state" / "questions").glob("*.json"))
 
 
 async def test_a_tool_of_the_host_keeps_its_name(tmp_path):
