@@ -8,6 +8,7 @@ from tests.requirement import Requirement
 ANSWERS = "tests/cortex/inbox/test_answers.py::"
 ATTACKS = "tests/cortex/inbox/test_attacks.py::"
 OWNER = "tests/cortex/inbox/test_inbox_owner.py::"
+FUNCTIONS = "tests/cortex/learning/test_learned_functions.py::"
 TOGETHER = "tests/cortex/inbox/test_together.py::"
 GRANTS = "tests/cortex/inbox/test_grants.py::"
 WEBHOOK = "tests/cortex/inbox/test_webhook_answers.py::"
@@ -24,8 +25,7 @@ REQUIREMENTS = (
             ANSWERS + "test_a_yes_without_the_hash_of_what_was_shown_is_refused",
             ANSWERS + "test_no_such_question",
             OWNER + "test_an_answer_that_cannot_be_recorded_is_not_given",
-            "tests/cortex/learning/test_learned_functions.py::"
-            "test_what_the_program_calls_and_the_owner_is_asked_about_is_kept_without_secrets_and_recorded",
+            FUNCTIONS + "test_what_the_program_calls_and_the_owner_is_asked_about_is_kept_without_secrets_and_recorded",
         ),
     ),
     Requirement(
