@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ from typing import Any
 from cortex.home import Home
 from cortex.settings import Settings
 from cortex.views import QuestionSeen, questions_of
+from neurons import DeferredStorage
 
 ROOT = Path(__file__).parent.parent.parent.parent
 CORTEX = [sys.executable, "-c", "from cortex.commands import main; main()"]
@@ -83,6 +85,15 @@ def eventually(happens: Callable[[], Any]) -> Any:
 
 def open_question(home: Path) -> QuestionSeen:
     return eventually(lambda: next((one for one in seen(home) if one.is_open), None))
+
+
+def stop(agent: AskingAgent, home: Path) -> None:
+    """Stop a program that has asked, when it holds no lock: a stopped one would keep it from everybody."""
+    storage = DeferredStorage(Home(home).state)
+    with storage.alone("questions"):
+        storage.update("questions/none", lambda _: None)
+    storage.close()
+    agent.process.send_signal(signal.SIGSTOP)
 
 
 def document_of(home: Path, question: QuestionSeen) -> Path:

@@ -15,7 +15,7 @@ from cortex.home import Home
 from cortex.settings import AuditSettings
 from neurons import KillSwitch
 
-from .stage import CORTEX, ROOT, asking_agent, eventually, open_question, seen, shell
+from .stage import CORTEX, ROOT, asking_agent, eventually, open_question, seen, shell, stop
 
 MAIL = "ada@corp.example"
 
@@ -118,10 +118,10 @@ def test_a_question_that_nobody_answers_is_closed_when_its_time_is_over(tmp_path
 
 
 def test_a_program_that_does_not_respond_takes_no_late_answer(tmp_path):
-    with asking_agent(tmp_path, seconds=0.5) as agent:
+    with asking_agent(tmp_path, seconds=3) as agent:
         agent.asks("tea")
         open_question(tmp_path)
-        agent.process.send_signal(signal.SIGSTOP)
+        stop(agent, tmp_path)
         late = eventually(lambda: [one for one in seen(tmp_path) if one.state == "late"])
         refused = shell(tmp_path, "answer", late[0].id, "yes", "--hash", late[0].shown_hash)
         assert "does not respond" in refused.stderr
@@ -175,7 +175,7 @@ def test_a_yes_from_before_the_kill_switch_does_nothing_after_it(tmp_path):
     with asking_agent(tmp_path) as agent:
         agent.asks("tea")
         question = open_question(tmp_path)
-        os.kill(agent.process.pid, signal.SIGSTOP)
+        stop(agent, tmp_path)
         try:
             assert shell(tmp_path, "answer", question.id, "yes", "--hash", question.shown_hash).returncode == 0
             KillSwitch(Home(tmp_path).state).turn_on("enough", "owner")

@@ -7,10 +7,11 @@ import json
 import pytest
 
 from cortex.home import Home
-from cortex.inbox import INBOX_KEY, SignedAnswer
+from cortex.inbox import INBOX_KEY, InboxError, SignedAnswer
 from neurons import ApprovalKey
 
 from .stage import asking_agent, document_of, open_question, seen, shell
+from .test_inbox_owner import answer
 
 YES = {"allowed": True, "reason": "", "by": "owner (inbox)", "at": 1_800_000_000.0}
 
@@ -69,12 +70,12 @@ def test_an_answer_to_another_question_does_not_fit(tmp_path):
     with asking_agent(tmp_path, seconds=3) as agent:
         agent.asks("tea")
         first = open_question(tmp_path)
-        shell(tmp_path, "answer", first.id, "yes", "--hash", first.shown_hash)
+        answer(tmp_path, first, allowed=True)
         assert agent.told() == '"ordered tea"'
-        answer = json.loads(document_of(tmp_path, first).read_text())["answer"]
-        assert answer["allowed"] is True
+        kept = json.loads(document_of(tmp_path, first).read_text())["answer"]
+        assert kept["allowed"] is True
         agent.asks("tea")  # the same call again
-        edit(tmp_path, open_question(tmp_path), answer=answer)
+        edit(tmp_path, open_question(tmp_path), answer=kept)
         assert "no answer within" in agent.told()
     assert (tmp_path / "ordered").read_text() == "tea\n"
 
@@ -85,8 +86,8 @@ def test_an_edited_question_is_none_and_takes_no_answer(asked):
     document["asked"]["arguments"]["item"] = "a harmless thing"
     document_of(home, question).write_text(json.dumps(document))
     assert seen(home) == []
-    refused = shell(home, "answer", question.id, "yes", "--hash", question.shown_hash)
-    assert "there is no such question" in refused.stderr
+    with pytest.raises(InboxError, match="there is no such question"):
+        answer(home, question, allowed=True)
     assert "no answer within" in agent.told()
 
 
@@ -101,7 +102,7 @@ def test_an_answer_to_what_was_shown_before_an_edit_is_for_that_alone(asked):
 
 def test_a_flipped_answer_is_none(asked):
     agent, question, home = asked
-    shell(home, "answer", question.id, "no")
+    answer(home, question, allowed=False)
     document = json.loads(document_of(home, question).read_text())
     if document["answer"] is not None:
         edit(home, question, answer={**document["answer"], "allowed": True})
