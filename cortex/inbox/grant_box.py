@@ -133,6 +133,8 @@ def grant_of(
     is_any = patterns == {ANY: ANY}
     if not asked.policy_hash:
         raise InboxError(f"{asked.tool} can be allowed for one call only")
+    if scope == "run" and asked.origin == "host":
+        raise InboxError("the program itself calls, and in no run: grant it always, or this one call")
     if scope == "conversation" and not asked.conversation:
         raise InboxError("the question belongs to no conversation: grant it for the run, or always")
     if not now < ends <= now + LONGEST_S:

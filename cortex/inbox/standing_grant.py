@@ -61,7 +61,9 @@ class StandingGrant(Fact):
     def _is_within(self, question: Question) -> bool:
         match self.scope:
             case "run":
-                return bool(self.turn) and (self.turn, self.run) == (question.turn, question.run)
+                # All calls of the program itself have one name of a turn, and belong to no run.
+                is_run = bool(self.turn) and question.origin != "host"
+                return is_run and (self.turn, self.run) == (question.turn, question.run)
             case "conversation":
                 return bool(self.conversation) and self.conversation == question.conversation
         return True

@@ -13,7 +13,8 @@ import pytest
 from cortex import MotorCortex, Settings, Toolbox
 from cortex.commands import run_command
 from cortex.home import Home
-from cortex.inbox import GrantBox, InboxError, QuestionBox, StandingGrant, grant_of
+from cortex.inbox import INBOX_KEY, GrantBox, InboxError, KeptQuestion, QuestionBox, StandingGrant, grant_of
+from cortex.inbox.asked_question import asked_question
 from cortex.settings import ToolSettings
 from cortex.tools import Question
 from neurons import ApprovalKey
@@ -70,6 +71,7 @@ MARKS = {"item": HASH, "note": "b" * 64}
         ({"scope": "run", "turn": "t1", "run": 2}, {}, False),
         ({"scope": "run", "turn": "t2", "run": 1}, {}, False),
         ({"scope": "run"}, {"turn": "", "run": None}, False),
+        ({"scope": "run", "turn": "host"}, {"turn": "host", "run": None, "origin": "host"}, False),
         ({"scope": "conversation", "conversation": "ada"}, {}, True),
         ({"scope": "conversation", "conversation": "ben"}, {}, False),
         ({"scope": "conversation"}, {"conversation": ""}, False),
@@ -77,6 +79,15 @@ MARKS = {"item": HASH, "note": "b" * 64}
 )
 def test_a_grant_covers_exactly_what_it_says(given, changes, covered):
     assert grant(**given).covers(replace(CALL, **changes), MARKS, now=60.0) is covered
+
+
+def test_what_the_program_itself_calls_is_granted_for_no_run(tmp_path):
+    key = ApprovalKey.load_or_make(tmp_path).for_purpose(INBOX_KEY)
+    asked = asked_question(replace(CALL, origin="host", turn="host", run=None), 0.0, key)
+    kept = KeptQuestion(asked, 100.0, "open")
+    with pytest.raises(InboxError, match="in no run"):
+        grant_of(kept, scope="run", by="owner", now=0.0)
+    assert grant_of(kept, scope="always", by="owner", now=0.0).scope == "always"
 
 
 def grants_of(home):
