@@ -120,20 +120,22 @@ class Consent:
         what = "changing files" if name == COMMIT else name
         # A copy: changes that the owner's side makes must not affect the call.
         copy = from_json(to_json(arguments))
-        # Before the question: nothing may come between the owner's answer and its record.
-        shown = await self._redacted(copy)
-        about = (self._turn, self._conversation, run, code, shown, hashed)
+        about = (self._turn, self._conversation, run, code, None, hashed)
         question = Question(name, copy, origin, purpose[:MAX_REASON], *about)
         granted = await self._granted(question)
         if granted is not None:
-            self._on_decision(question, granted, shown)
+            self._on_decision(question, granted, await self._redacted(copy))
             return Allowed()
         limit = self._settings.max_questions_per_turn
-        # Counted before waiting: several calls at once must not all count as the last allowed question.
+        # Counted before waiting: several calls at once must not all count as the last allowed question. And before the
+        # search for secrets, which takes long: code could make it be done for thousands of calls.
         if not self._is_counted((run, name), limit):
             return NotAllowed(f"{what} needs the owner's consent, and at most {limit} questions are asked in one turn")
-        began = time.perf_counter()
         try:
+            # Before the question: nothing may come between the owner's answer and its record.
+            shown = await self._redacted(copy)
+            question = replace(question, shown=shown)
+            began = time.perf_counter()
             # A run's timeout is for its code, and too short for a person to read in. It may be extended by the time of
             # all questions of a turn, which may all come before this one.
             with person_decides(at_most_s=limit * self._settings.owner_timeout_s):

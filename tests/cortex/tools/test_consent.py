@@ -137,7 +137,13 @@ async def test_an_owner_who_could_not_be_asked_is_not_said_to_have_said_no():
 
 async def test_questions_to_the_owner_are_limited_per_turn_also_when_asked_at_once():
     owner = ScriptedOwner([True] * 20)
-    consent = Consent(owner, ToolSettings(max_questions_per_turn=3))
+    searched = []
+
+    async def redacted(arguments):
+        searched.append(arguments)
+        return arguments
+
+    consent = Consent(owner, ToolSettings(max_questions_per_turn=3), redacted=redacted)
     answers = []
 
     async def ask():
@@ -152,6 +158,7 @@ async def test_questions_to_the_owner_are_limited_per_turn_also_when_asked_at_on
         == 7
     )
     assert len(owner.questions) == 3
+    assert len(searched) == 3, "what is not asked is not searched for secrets, which takes long"
 
 
 async def test_no_questions_at_all_may_be_the_limit():
