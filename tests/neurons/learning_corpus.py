@@ -2,8 +2,8 @@
 
 `learning_scripts/families` has one file per habit, written again in very different styles; `learning_scripts/mild` the
 same as one model writes it on other days; `learning_scripts/pairs` two programs each that look alike and must stay two
-habits. What lies in `held_out` is only measured: who tunes on it measures nothing. What lies in `fresh` was written by
-one who had not seen the rule and is measured by itself: it is asked for by its name.
+habits. What lies in `held_out` is only measured: who tunes on it measures nothing. What lies in `fresh` and
+in `blind` was written by authors who had not seen the rule, and is measured by itself: it is asked for by its name.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FOLDER = Path(__file__).parent / "learning_scripts"
 START = datetime(2026, 3, 2, tzinfo=UTC)
 
 Kind = Literal["effectful", "pure"]
-Split = Literal["tuned", "held_out", "fresh"]
+Split = Literal["tuned", "held_out", "fresh", "blind"]
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from tests.conftest import small
 from tests.neurons.learning_corpus import Family, families, mild_families, month, pairs
 
 SCRIPTS_OF_A_FAMILY, SCRIPTS_OF_A_MILD_FAMILY = 6, 5
-FAMILIES = [*families(), *families("fresh")]
-MILD = [*mild_families(), *mild_families("fresh")]
-PAIRS = [*pairs(), *pairs("fresh")]
+FAMILIES = [*families(), *families("fresh"), *families("blind")]
+MILD = [*mild_families(), *mild_families("fresh"), *mild_families("blind")]
+PAIRS = [*pairs(), *pairs("fresh"), *pairs("blind")]
 ON_ONE_INPUT = [family for family in [*FAMILIES, *MILD] if family.kind == "pure" and family.context is not None]
 
 
@@ -37,6 +37,8 @@ def test_each_family_is_written_as_often_as_it_should_and_in_different_styles():
 
 def test_there_are_enough_families_to_tune_on_and_to_measure():
     assert counts(FAMILIES) == {
+        ("blind", "effectful"): 14,
+        ("blind", "pure"): 12,
         ("fresh", "effectful"): 11,
         ("fresh", "pure"): 9,
         ("held_out", "effectful"): 6,
@@ -45,6 +47,8 @@ def test_there_are_enough_families_to_tune_on_and_to_measure():
         ("tuned", "pure"): 16,
     }
     assert counts(MILD) == {
+        ("blind", "effectful"): 6,
+        ("blind", "pure"): 4,
         ("fresh", "effectful"): 4,
         ("fresh", "pure"): 3,
         ("held_out", "effectful"): 4,
@@ -52,7 +56,9 @@ def test_there_are_enough_families_to_tune_on_and_to_measure():
         ("tuned", "effectful"): 10,
         ("tuned", "pure"): 5,
     }
-    assert Counter((pair.split, pair.kind) for pair in PAIRS if pair.split == "fresh") == {
+    assert Counter((pair.split, pair.kind) for pair in PAIRS if pair.split in ("blind", "fresh")) == {
+        ("blind", "effectful"): 25,
+        ("blind", "pure"): 25,
         ("fresh", "effectful"): 20,
         ("fresh", "pure"): 20,
     }

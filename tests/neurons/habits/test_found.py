@@ -27,10 +27,12 @@ TOLD = {
     ("pure", "held_out"): 0.5,
     ("effectful", "fresh"): 0.9,
     ("pure", "fresh"): 5 / 9,
+    ("effectful", "blind"): 0.9,
+    ("pure", "blind"): 8 / 12,
 }
 TOLD_MILD = 0.95
-LOOK_ALIKES = {"tuned": 0.02, "held_out": 0.0, "fresh": 0.0}
-MIXED = {"tuned": 0, None: 1, "fresh": 0}
+LOOK_ALIKES = {"tuned": 0.02, "held_out": 0.0, "fresh": 0.0, "blind": 0.16}
+MIXED = {"tuned": 0, None: 1, "fresh": 0, "blind": 0}
 
 
 @lru_cache(maxsize=1_024)
