@@ -7,15 +7,17 @@ order.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from .fingerprint_vocabulary import MEMBERS
+from .token_line import TEXT
 
 _SAME = {"o**": "o*", "o+=": "o+", "o-=": "o-", "o*=": "o*", "o/=": "o/", "o%=": "o%"}
 MAX_OTHER = 2
 """Places with other steps: in more, an author who writes alike may have chosen another formula."""
-_ROUNDING = frozenset({".ceil", ".floor", ".round", ".trunc"})
+# What is done to a sum is not what is done to each part of it.
+_OF_EACH = frozenset({".ceil", ".floor", ".round", ".trunc", ".max", ".min", ".abs", ".sqrt"})
 _SUMMING = frozenset({".reduce", "o+="})
 # Syntax, checks of what is given, and what only changes how a value is written.
 _HARMLESS_TEXT = """
@@ -47,15 +49,26 @@ def is_done_otherwise(places: Sequence[ChangedPlace], line: Sequence[str], calle
 
 
 def _is_done_elsewhere(places: Sequence[ChangedPlace], line: Sequence[str]) -> bool:
-    """Whether a block ends on the other side of a call, or a number is rounded on the other side of a sum."""
+    """Whether a block ends on the other side of a call, or something is added, rounded or chosen on the other
+    side of a product or sum."""
     gone = [place.gone for place in places if not place.come]
     come = [place.come for place in places if not place.gone]
     if not gone or not come:
         return False
     between = frozenset(line[places[0].at : places[-1].at])
     is_end = {*gone, *come} == {("o}",)}
-    is_rounding = any(_ROUNDING.intersection(one) for one in gone) and any(_ROUNDING.intersection(one) for one in come)
-    return (is_end and not between.isdisjoint(_CALLING)) or (is_rounding and not between.isdisjoint(_SUMMING))
+    is_of_each = any(_OF_EACH.intersection(one) for one in gone) and any(_OF_EACH.intersection(one) for one in come)
+    is_term = any(_is_term(one) for one in gone) and any(_is_term(one) for one in come)
+    return (
+        (is_end and not between.isdisjoint(_CALLING))
+        or (is_of_each and not between.isdisjoint(_SUMMING))
+        or (is_term and not between.isdisjoint(("o*", "o/")) and any("o)" in one for one in (*gone, *come)))
+    )
+
+
+def _is_term(tokens: Sequence[str]) -> bool:
+    """Whether it is `+ shipping`, which a bracket that has moved with it makes another part of a product."""
+    return tokens[0] in ("o+", "o-") and all(one[0] in "n.#" or one in ("gcontext", "o)") for one in tokens[1:])
 
 
 def _is_order_of_numbers(places: Sequence[ChangedPlace], callee: str) -> bool:
@@ -92,3 +105,9 @@ def _steps(tokens: tuple[str, ...]) -> list[str]:
         return []
     is_step = (one for one in tokens if one not in _HARMLESS)
     return [_SAME.get(one, one) for one in is_step if one[0] in "owg" or (one[0] == "." and one[1:] in MEMBERS)]
+
+
+def are_texts_swapped(pairs: Iterable[tuple[str, str]]) -> bool:
+    """Whether each of two texts stands where the other one stood: `ok ? "pass" : "fail"`, `ok ? "fail" : "pass"`."""
+    texts = {(mine, other) for mine, other in pairs if mine != other and mine[0] == other[0] == TEXT}
+    return any((other, mine) in texts for mine, other in texts)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from .fingerprint_vocabulary import MEMBERS
-from .moved_steps import ChangedPlace, has_other_steps, is_done_otherwise
+from .moved_steps import ChangedPlace, are_texts_swapped, has_other_steps, is_done_otherwise
 from .token_line import CHOICES, DATA, GLOBAL, KEY, MEMBER, NAME, NUMBER, PARAMETER, REGEX, SIGN, TEXT, WORD
 
 MAX_DIFFERENT = 24
@@ -88,6 +88,7 @@ def _is_meant(mine: tuple[str, ...], others: tuple[str, ...]) -> bool:
         and (
             any(_is_added(place, mine) for place in places)
             or any(_is_other_value(mine, i, others[j]) for i, j in equal if mine[i] != others[j])
+            or are_texts_swapped((mine[i], others[j]) for i, j in equal)
             or (len(equal) == len(mine) == len(others) and _are_swapped(mine, others, equal))
         )
     )

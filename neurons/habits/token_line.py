@@ -61,7 +61,7 @@ STATES = frozenset(_STATES_TEXT.split())
 # What such an argument is called with is a choice between ways to act, and not a value.
 _CHOICES_TEXT = """
     action access visibility permission permissions role mode operation op method direction order sort side scope policy
-    state status
+    state status decision verdict outcome answer vote
 """
 CHOICES = frozenset(KEY + one for one in _CHOICES_TEXT.split())
 

@@ -15,6 +15,18 @@ APART = {
         "return context.rows.map((row) => Math.ceil(row.kg / 20)).reduce((a, b) => a + b, 0);",
         "return Math.ceil(context.rows.map((row) => row.kg / 20).reduce((a, b) => a + b, 0));",
     ),
+    "the largest of sums": (
+        "return Math.max(...context.days.map((day) => day.hours.reduce((a, b) => a + b, 0)));",
+        "return context.days.map((day) => Math.max(...day.hours)).reduce((a, b) => a + b, 0);",
+    ),
+    "added before the product": (
+        "const sum = context.net * (1 + context.tax) + context.fee; return sum;",
+        "const sum = (context.net + context.fee) * (1 + context.tax); return sum;",
+    ),
+    "texts swapped": (
+        "return context.all.map((one) => `${one.id}: ${one.left === 0 ? 'sold out' : 'there'}`);",
+        "return context.all.map((one) => `${one.id}: ${one.left === 0 ? 'there' : 'sold out'}`);",
+    ),
     "sorted as texts": ("return context.ages.sort((a, b) => a - b);", "return context.ages.sort();"),
     "one more step": (
         "return context.rows.filter((row) => known.has(row.id)).map((row) => ({ id: row.id, kg: row.kg }));",
