@@ -7,7 +7,7 @@ order.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from .fingerprint_vocabulary import MEMBERS
@@ -86,9 +86,16 @@ def has_other_steps(places: Sequence[ChangedPlace]) -> bool:
         return False
     if any(_is_field(place.gone) or _is_field(place.come) for place in places):
         return False
-    gone = Counter(one for place in places for one in _steps(place.gone))
-    come = Counter(one for place in places for one in _steps(place.come))
-    return gone != come
+    gone, come = _all(place.gone for place in places), _all(place.come for place in places)
+    return not _has_guard(gone) and not _has_guard(come) and _steps(places, gone) != _steps(places, come)
+
+
+def _all(tokens: Iterable[Sequence[str]]) -> list[str]:
+    return [one for some in tokens for one in some]
+
+
+def _has_guard(tokens: Collection[str]) -> bool:
+    return "wif" in tokens and ("wreturn" in tokens or "wthrow" in tokens)
 
 
 def _is_field(tokens: Sequence[str]) -> bool:
@@ -98,13 +105,15 @@ def _is_field(tokens: Sequence[str]) -> bool:
     return is_named or is_short or (len(tokens) > 2 and tokens[0][0] == "k" and tokens[-1] == "o,")
 
 
-def _steps(tokens: tuple[str, ...]) -> list[str]:
-    is_guard = tokens[:1] == ("wif",) and not {"wreturn", "wthrow"}.isdisjoint(tokens)
-    is_type = tokens[:1] == ("o:",)
-    if is_guard or is_type or tokens[:3] == (".filter", "o(", "gBoolean"):
-        return []
-    is_step = (one for one in tokens if one not in _HARMLESS)
-    return [_SAME.get(one, one) for one in is_step if one[0] in "owg" or (one[0] == "." and one[1:] in MEMBERS)]
+def _steps(places: Iterable[ChangedPlace], tokens: Iterable[str]) -> Counter[str]:
+    both = [(*place.gone, *place.come) for place in places]
+    if any(one[:1] == ("o:",) or one[:3] == (".filter", "o(", "gBoolean") for one in both):
+        # A type, or without what is empty.
+        return Counter()
+    # Pieces of a text: one author puts an address together, and another writes it in one.
+    ignored = {*_HARMLESS, *(("o+",) if any(token[0] == TEXT for one in both for token in one) else ())}
+    steps = (one for one in tokens if one[0] in "owg" or (one[0] == "." and one[1:] in MEMBERS))
+    return Counter(_SAME.get(one, one) for one in steps if one not in ignored)
 
 
 def are_texts_swapped(pairs: Iterable[tuple[str, str]]) -> bool:
