@@ -3,7 +3,7 @@
 `learning_scripts/families` has one file per habit, written again in very different styles; `learning_scripts/mild` the
 same as one model writes it on other days; `learning_scripts/pairs` two programs each that look alike and must stay two
 habits. What lies in `held_out` is only measured: who tunes on it measures nothing. What lies in `fresh` and
-in `blind` was written by authors who had not seen the rule, and is measured by itself: it is asked for by its name.
+in `blind` was written by authors who had not seen the rule, and is measured by itself: it is asked for by its name. Nobody who wrote the rule has read `unread`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FOLDER = Path(__file__).parent / "learning_scripts"
 START = datetime(2026, 3, 2, tzinfo=UTC)
 
 Kind = Literal["effectful", "pure"]
-Split = Literal["tuned", "held_out", "fresh", "blind"]
+Split = Literal["tuned", "held_out", "fresh", "blind", "unread"]
 
 
 @dataclass(frozen=True)

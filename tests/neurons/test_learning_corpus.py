@@ -14,7 +14,7 @@ from tests.neurons.learning_corpus import Family, families, mild_families, month
 SCRIPTS_OF_A_FAMILY, SCRIPTS_OF_A_MILD_FAMILY = 6, 5
 FAMILIES = [*families(), *families("fresh"), *families("blind")]
 MILD = [*mild_families(), *mild_families("fresh"), *mild_families("blind")]
-PAIRS = [*pairs(), *pairs("fresh"), *pairs("blind")]
+PAIRS = [*pairs(), *pairs("fresh"), *pairs("blind"), *pairs("unread")]
 ON_ONE_INPUT = [family for family in [*FAMILIES, *MILD] if family.kind == "pure" and family.context is not None]
 
 
@@ -56,7 +56,9 @@ def test_there_are_enough_families_to_tune_on_and_to_measure():
         ("tuned", "effectful"): 10,
         ("tuned", "pure"): 5,
     }
-    assert Counter((pair.split, pair.kind) for pair in PAIRS if pair.split in ("blind", "fresh")) == {
+    assert Counter((pair.split, pair.kind) for pair in PAIRS if pair.split in ("blind", "fresh", "unread")) == {
+        ("unread", "effectful"): 22,
+        ("unread", "pure"): 22,
         ("blind", "effectful"): 25,
         ("blind", "pure"): 25,
         ("fresh", "effectful"): 20,

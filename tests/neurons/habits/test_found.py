@@ -18,8 +18,8 @@ from tests.neurons.learning_corpus import Family, Pair, Run, Script, Split, fami
 SEEDS = range(3)
 NEEDED = HabitSettings().min_occurrences
 # What was reached when the rule was fixed. The aim is 0.9 for effectful families, 0.6 for pure ones, 0.95 for mild ones,
-# 0.05 of the look-alikes and no habit of two families: pure code of others falls short of it. Nothing of this is held
-# out any more: the look-alikes of all three were looked at when `one_difference` was written.
+# 0.05 of the look-alikes and no habit of two families: pure code of others falls short of it. Only the
+# look-alikes of `unread` are held out: the others were looked at when `one_difference` was written.
 TOLD = {
     ("effectful", "tuned"): 0.9,
     ("pure", "tuned"): 0.9,
@@ -31,7 +31,7 @@ TOLD = {
     ("pure", "blind"): 8 / 12,
 }
 TOLD_MILD = 0.95
-LOOK_ALIKES = {"tuned": 0.02, "held_out": 0.0, "fresh": 0.0, "blind": 0.16}
+LOOK_ALIKES = {"tuned": 0.02, "held_out": 0.0, "fresh": 0.0, "blind": 0.08, "unread": 16 / 44}
 MIXED = {"tuned": 0, None: 1, "fresh": 0, "blind": 0}
 
 
@@ -104,7 +104,7 @@ def test_families_of_rewritten_scripts_are_told(kind: str, split: Split):
     assert len(told) >= TOLD[kind, split] * len(of_kind)
 
 
-@pytest.mark.parametrize("split", LOOK_ALIKES)
+@pytest.mark.parametrize("split", [split for split in LOOK_ALIKES if split != "unread"])
 def test_mildly_rewritten_scripts_are_told(split: Split):
     told = [family.name for family in mild_families(split) if is_told(family)]
     print(f"mild {split}: {len(told)} of {len(mild_families(split))}")
