@@ -196,6 +196,8 @@ class MotorCortex:
 
     async def _open(self, stack: AsyncExitStack) -> Services:
         stack.callback(self._close_files)
+        # After the task that keeps the file: that would write it anew.
+        stack.callback(self._program.end)
         tasks = await stack.enter_async_context(anyio.create_task_group())
         stack.callback(tasks.cancel_scope.cancel)
         self._tasks = tasks
@@ -221,7 +223,6 @@ class MotorCortex:
         self._living = living
         stack.push_async_callback(self._discovery.aclose)
         self._program.begin()
-        stack.callback(self._program.end)
         tasks.start_soon(self._program.keep)
         return Services(
             settings=self.settings,

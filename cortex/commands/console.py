@@ -96,15 +96,24 @@ def _taken(port: int) -> str:
 async def _serve(console: Console, options: Namespace) -> int:
     import anyio
 
+    from cortex.settings import SettingsError
+
     stop, ended_by = anyio.Event(), list[int]()
+    failure: Exception | None = None
 
     def started() -> None:
         _tell(console, options)
 
     async with anyio.create_task_group() as tasks:
         await tasks.start(_watch_signals, ended_by, stop)
-        await console.serve(stop, started=started)
+        try:
+            await console.serve(stop, started=started)
+        except (OSError, SettingsError) as error:
+            # Raised below: a task group would wrap it in an ExceptionGroup, and the command would end with a traceback.
+            failure = error
         tasks.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
     return INTERRUPTED if signal.SIGINT in ended_by else SUCCESS
 
 

@@ -124,7 +124,7 @@ def _answered(options: Namespace, settings: Settings) -> Iterator[str]:
     allowed = _allowed(options, len(asked))
     if terms.scope is not None and asked.index(chosen) + 1 not in allowed:
         raise CommandError("--for goes with a call that --only allows: name its question by the id")
-    shown = _shown_hash(options, asked, is_one)
+    shown = _shown_hash(options, asked, is_one, terms)
     home = Home(settings.home)
     audit = Audit(home.audit, settings.audit)
     try:
@@ -168,14 +168,14 @@ def _told(seen: QuestionSeen, allowed: bool) -> str:
     return f"{seen.id[:SHORT_ID]}: {said}; {visible(seen.tool)} {then}"
 
 
-def _shown_hash(options: Namespace, asked: list[QuestionSeen], is_one: bool) -> str:
+def _shown_hash(options: Namespace, asked: list[QuestionSeen], is_one: bool, terms: GrantTerms) -> str:
     """The hash of what the owner has seen. Raises CommandError where that is not these questions."""
     from cortex.inbox import LEAST_HASH
     from cortex.views import hash_of_all
 
     whole = asked[0].shown_hash if is_one else hash_of_all(asked)
     if options.hash is None:
-        return _confirmed(options, asked, is_one, whole)
+        return _confirmed(options, asked, is_one, whole, terms)
     if not is_one and (len(options.hash) < LEAST_HASH or not whole.startswith(options.hash.lower())):
         raise CommandError(
             f"the hash is not that of the {len(asked)} questions that wait together now: look at them again, and then "
@@ -185,7 +185,7 @@ def _shown_hash(options: Namespace, asked: list[QuestionSeen], is_one: bool) -> 
     return str(options.hash)
 
 
-def _confirmed(options: Namespace, asked: list[QuestionSeen], is_one: bool, whole_hash: str) -> str:
+def _confirmed(options: Namespace, asked: list[QuestionSeen], is_one: bool, whole_hash: str, terms: GrantTerms) -> str:
     """The hash of what the person at this terminal has seen. Raises CommandError without a clear yes."""
     import sys
 
@@ -204,7 +204,8 @@ def _confirmed(options: Namespace, asked: list[QuestionSeen], is_one: bool, whol
             REFUSED,
         )
     print("\n".join(whole(asked[0], asked) if is_one else all_of(asked)), file=sys.stderr)
-    words = "Allow it this once? [y/N] " if options.only is None else f"Allow {options.only} this once? [y/N] "
-    if (typed(words, sys.stdin, sys.stderr) or "").lower() not in {"y", "yes"}:
+    which = options.only or ("it" if len(asked) == 1 else f"all {len(asked)}")
+    words = "this once" if terms.scope is None else f"and {terms.told()}"
+    if (typed(f"Allow {which} {words}? [y/N] ", sys.stdin, sys.stderr) or "").lower() not in {"y", "yes"}:
         raise CommandError("nothing was answered; the question still waits", REFUSED)
     return whole_hash

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from cortex.settings import Settings
 from cortex.text import fit, local_time, padded, visible
 
-from .exits import CommandError
+from .exits import REFUSED, CommandError
 from .options import number_of
 from .rows import LEAST_TEXT, paint, width
 
@@ -55,6 +55,18 @@ class GrantTerms:
             raise CommandError("--until, --times and --matching go with --for run|conversation|always")
         if self.scope is not None and options.answer == "no":
             raise CommandError("--for goes with yes")
+
+    def told(self) -> str:
+        """What a yes allows beside the call itself, for the question to the owner."""
+        from cortex.inbox import ANY
+
+        times = "" if self.times is None else f", at most {self.times}"
+        until = "for a day" if self.until is None else f"until {local_time(self.until)}"
+        patterns = ", ".join(f"{name}={pattern}" for name, pattern in self.matching.items())
+        but = f" but {visible(patterns)}" if patterns else ""
+        arguments = "any arguments" if ANY in self.matching else f"the same arguments{but}"
+        scope = "" if self.scope is None else f" {_scope(self.scope)}"
+        return f"later calls{scope}, {until}{times}, with {arguments}"
 
     def grant(self, kept: KeptQuestion, by: str) -> StandingGrant | None:
         """What is granted with a yes to this question; None if that is for one call. Raises InboxError."""
@@ -117,7 +129,7 @@ def revoked(options: Namespace, settings: Settings, by: str) -> Iterator[str]:
 
     home = Home(settings.home)
     if not home.state_to_read.exists():
-        raise CommandError("nothing is granted here")
+        raise CommandError("nothing is granted here", REFUSED)
     audit = Audit(home.audit, settings.audit)
     try:
         with GrantBox.opened(home) as box:

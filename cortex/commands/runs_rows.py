@@ -43,7 +43,11 @@ def list_lines(rows: Sequence[KeptRun], width: int, paint: Paint) -> Iterator[st
 
 def program_lines(programs: Sequence[OpenProgram], width: int, paint: Paint) -> Iterator[str]:
     for program in programs:
-        told = {"open": "open", "gone": "gone, and did not end by itself", "unknown": "of another container"}
+        told = {
+            "open": "open",
+            "gone": "gone without closing the home: killed, or crashed",
+            "unknown": "of another container",
+        }
         since = local_time(program.at, "%Y-%m-%d %H:%M:%S")
         head = f"{fit(program.program or 'a program', 40)} ({program.pid}): {told[program.state]}, since {since}"
         wall = f", wall {fit(program.wall, 10)}" if program.wall else ""

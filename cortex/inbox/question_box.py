@@ -270,6 +270,8 @@ def only_one(
     meant = [one for one, id_ in zip(found, ids, strict=True) if id_.startswith(name) and len(name) >= _LEAST_ID]
     if len(meant) != 1:
         problem = f"several {kind}s have ids that begin so" if meant else f"there is no such {kind}"
+        if len(name) < _LEAST_ID:
+            problem = f"write at least {_LEAST_ID} characters of the id of a {kind}"
         raise InboxError(f'"{name[:80]}": {problem}; "{listing}" lists those that are open')
     return meant[0]
 

@@ -258,6 +258,7 @@ REQUIREMENTS = (
         "Which programs are open and what each runs now is in the home, also after a crash, and costs a run a microsecond",
         (
             OPEN + "test_a_program_is_in_the_home_while_it_is_open_with_the_runs_that_last",
+            OPEN + "test_a_program_that_ends_by_itself_leaves_no_file_however_long_it_takes_to_close",
             OPEN + "test_a_run_that_is_over_soon_costs_no_write",
             OPEN + "test_a_program_that_was_killed_is_found_to_be_gone_with_what_it_ran",
             OPEN + "test_a_process_of_the_same_pid_is_not_taken_for_the_program",

@@ -151,6 +151,7 @@ def test_a_yes_without_the_hash_of_what_was_shown_is_refused(tmp_path, words, to
 
 def test_no_such_question(tmp_path):
     assert '"0000": there is no such question' in shell(tmp_path, "show", "0000").stderr
+    assert '"000": write at least 4 characters of the id of a question' in shell(tmp_path, "show", "000").stderr
     assert shell(tmp_path, "--json").stdout == "[]\n"
     assert not (tmp_path / "state").exists(), "looking creates nothing"
 

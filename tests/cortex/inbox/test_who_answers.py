@@ -35,8 +35,7 @@ def test_at_a_terminal_the_question_is_shown_and_only_a_clear_yes_allows(tmp_pat
     with asking_agent(tmp_path) as agent:
         agent.asks(HOSTILE)
         question = open_question(tmp_path)
-        screen = Screen(columns=200)
-        with answering(tmp_path, screen, "answer", question.id, "yes") as shell:
+        with Screen(columns=200) as screen, answering(tmp_path, screen, "answer", question.id, "yes") as shell:
             shown = screen.wait_for("Allow it this once? [y/N] ")
             screen.type(typed)
             assert shell.wait(30) == (0 if allowed else 3)
@@ -49,6 +48,32 @@ def test_at_a_terminal_the_question_is_shown_and_only_a_clear_yes_allows(tmp_pat
             assert "ordered" in agent.told()
         else:
             assert open_question(tmp_path).id == question.id
+
+
+@pytest.mark.parametrize(
+    ("terms", "asked"),
+    [
+        (("--for", "always"), "Allow it and later calls in every program, for a day, with the same arguments? [y/N] "),
+        (
+            ("--for", "run", "--times", "5", "--until", "2h", "--matching", "item=t*"),
+            ", at most 5, with the same arguments but item=t*? [y/N] ",
+        ),
+        (("--for", "always", "--matching", "*"), "for a day, with any arguments? [y/N] "),
+    ],
+)
+def test_at_a_terminal_the_question_says_how_far_a_longer_yes_goes(tmp_path, terms, asked):
+    with asking_agent(tmp_path) as agent:
+        agent.asks("tea")
+        question = open_question(tmp_path)
+        with (
+            Screen(columns=200) as screen,
+            answering(tmp_path, screen, "answer", question.id, "yes", *terms) as shell,
+        ):
+            shown = screen.wait_for(asked)
+            assert "this once" not in shown
+            screen.type("n\n")
+            assert shell.wait(30) == 3
+        assert open_question(tmp_path).id == question.id
 
 
 async def test_nothing_that_a_client_calls_answers_its_own_question(tmp_path):

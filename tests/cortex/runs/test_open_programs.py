@@ -65,6 +65,24 @@ async def test_a_program_is_in_the_home_while_it_is_open_with_the_runs_that_last
     assert list(folder.iterdir()) == []
 
 
+async def test_a_program_that_ends_by_itself_leaves_no_file_however_long_it_takes_to_close(tmp_path, monkeypatch):
+    monkeypatch.setattr(program_files, "LOOK_S", 0.001)
+    monkeypatch.setattr(program_files, "LEAST_S", 0.0)
+    cortex = keeping_cortex(tmp_path, [])
+    folder = tmp_path / "state" / "open"
+    code = RunCode(purpose="p", code="return 1", tier=Tier.ISOLATED, timeout=1_000)
+
+    async def closing_for_long() -> None:
+        # What is under way changes while the cortex closes: the file is written anew.
+        cortex._program.hear(ExecutionStarted(RunCodeIntent(payload=code, trace=Trace(turn="t", call=1)), 1.0, 1.0))
+        await until(lambda: open_programs(folder)[0].runs)
+
+    monkeypatch.setattr(cortex._discovery, "aclose", closing_for_long)
+    async with cortex:
+        assert [program.state for program in open_programs(folder)] == ["open"]
+    assert list(folder.iterdir()) == []
+
+
 async def test_a_run_that_is_over_soon_costs_no_write(tmp_path, monkeypatch):
     monkeypatch.setattr(program_files, "LOOK_S", 0.001)
     monkeypatch.setattr(program_files, "LEAST_S", 3_600.0)
@@ -105,7 +123,7 @@ async def test_a_program_that_was_killed_is_found_to_be_gone_with_what_it_ran(tm
         assert (program.state, program.runs) == ("gone", (run,))
         assert run_command(["runs", "open", "--home", str(tmp_path)]) == 0
         told = capsys.readouterr().out
-        assert "gone, and did not end by itself" in told
+        assert "gone without closing the home: killed, or crashed" in told
         assert "was running since" in told
         assert run.id in told
     finally:
