@@ -32,6 +32,8 @@ def program(state: str, pid: int, started: int) -> OpenProgram:
         (7, 1, (program("gone", 7, 1), program("unknown", 7, 1)), True),
         (7, 1, (program("unknown", 7, 2),), False),
     ],
+    # Not by the number of the process: each process that runs tests must have the same names.
+    ids=["runs", "was another", "no process", "unknown", "damaged", "not told", "gone", "gone and not told", "older"],
 )
 def test_a_run_whose_program_is_gone_runs_no_more(tmp_path, host, started, programs, is_running):
     audit = Audit(tmp_path, AuditSettings())
