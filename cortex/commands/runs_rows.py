@@ -76,4 +76,6 @@ def milliseconds(ms: float) -> str:
 def size_of(count: int | None) -> str:
     if count is None:
         return ""
-    return f"{count} B" if count < 1_024 else f"{count / 1_024:.1f} KiB" if count < 1_048_576 else f"{count >> 20} MiB"
+    if count < 1_024:
+        return f"{count} B"
+    return f"{count / 1_024:.1f} KiB" if count < 1_048_576 else f"{count / 1_048_576:.1f} MiB"

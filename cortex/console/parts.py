@@ -1,4 +1,4 @@
-"""Parts of pages that fail alone, and numbers of addresses."""
+"""Makes each part of a page by itself, so that one that fails leaves the others, and reads numbers in addresses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""On what terms a program spends: written into the home, so that others need not be told its settings."""
+"""The rate, prices and floors of energy that a program spends by, written into the home for programs that read it."""
 
 from __future__ import annotations
 

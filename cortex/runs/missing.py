@@ -45,8 +45,9 @@ def _within(details: RunDetails, recording: RunRecording) -> Iterator[str]:
     if not recording.has_context:
         yield "Its context was too large to be recorded, or was no JSON: the code gets an empty one."
     if recording.left_out:
-        answers = "1 answer that it was" if recording.left_out == 1 else f"{recording.left_out} answers that it was"
-        yield f"There was no room for {answers} given: a call without an answer fails."
+        are = "1 answer that it was given is" if recording.left_out == 1 else f"{recording.left_out} of its answers are"
+        room = f"the recording, which takes {MAX_RECORDING_BYTES // 1024} KiB at most"
+        yield f"{are} not in {room}: in a replay, a call without its answer fails."
     if recording.seed is None:
         yield "Its random numbers cannot be drawn again: the seed is unknown."
     if recording.has_workspace:

@@ -1,4 +1,4 @@
-"""Which programs are open on a home, and what each runs now: one small file for each, also true after a crash.
+"""Keeps one small file for each program that is open on a home, with what it runs now; also true after a crash.
 
 Written by a task that looks every now and then, so that a run pays a dictionary entry for it; a run that is over sooner
 is never in the file. A program that was killed leaves its file, whose process is then found to be gone.

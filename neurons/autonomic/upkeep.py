@@ -1,5 +1,5 @@
-"""The upkeep of the layer, in the background: it beats, takes the lead or hands it over, writes what neurons have done,
-and sees what other processes have changed."""
+"""The background task of the autonomic layer: it takes the lead of the home or hands it over, writes what neurons have
+done, and sees what other processes have changed."""
 
 from __future__ import annotations
 

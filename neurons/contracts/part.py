@@ -1,4 +1,4 @@
-"""The base of all parts of a document that people read."""
+"""The base class of the models of which the document of a neuron is made: immutable, keys in camelCase."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Says whether a step that stands elsewhere in another wording does something else there. Pure.
+"""Says whether two wordings of a script differ in what they do because a step stands at another place. Pure.
 
 To call a tool after a loop and not in it, or to round a sum and not what is summed, takes the same tokens in another
 order.

@@ -1,4 +1,4 @@
-"""Whether two scripts gave the same, as far as an author's taste in what is returned goes. Pure.
+"""Says whether the results of two scripts are the same but for their form. Pure.
 
 A result in an object, under other names, rounded otherwise or with its unit is the same result: what counts are the
 values in it and, in lists, their order.

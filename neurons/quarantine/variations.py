@@ -1,4 +1,4 @@
-"""Other values of the same kind: inputs like one that is known, on which a script may well give something else. Pure,
+"""Makes other inputs of the same kind from a known one, on which a script may well give another result. Pure,
 and the same every time.
 
 `mutations` finds edges, where wrong candidates break. These keep to what the value is: words of the text, items of

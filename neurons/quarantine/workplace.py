@@ -1,4 +1,4 @@
-"""What it takes to try and to compare the neurons of a home, for the queue of candidates and for the nightly look."""
+"""Tries candidates and compares neurons with their recordings, for the queue and for the nightly comparison."""
 
 from __future__ import annotations
 

@@ -11,7 +11,8 @@ import pytest
 from cortex.audit import Audit
 from cortex.commands import run_command
 from cortex.commands.run_page import Look, page_lines
-from cortex.runs import RunFiles, read_bundle
+from cortex.commands.runs_rows import size_of
+from cortex.runs import RunFiles, RunRecording, missing_of, read_bundle
 from cortex.settings import Settings
 from cortex.settings.sections import AuditSettings, RunsSettings
 from cortex.views import HomeRuns
@@ -280,3 +281,20 @@ def home_without_code(folder):
     files.append(line_of(details(1)))
     files.close()
     return folder / "other"
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [(None, ""), (12, "12 B"), (2_048, "2.0 KiB"), (1_238_126, "1.2 MiB"), (2_000_000, "1.9 MiB")],
+)
+def test_a_size_is_told_with_one_digit_behind_the_point(count, told):
+    assert size_of(count) == told
+
+
+@pytest.mark.parametrize(
+    ("count", "words"), [(1, "1 answer that it was given is not in"), (3, "3 of its answers are not in")]
+)
+def test_a_replay_that_lacks_answers_says_so_with_the_room_of_a_recording(count, words):
+    recording = RunRecording(run="r", code_hash="0" * 64, at=NOON, seed=1, left_out=count)
+    [told] = missing_of(details(), recording)
+    assert told.startswith(f"{words} the recording, which takes 256 KiB at most")
