@@ -18,7 +18,8 @@ if TYPE_CHECKING:
         as_json,
         run_id,
     )
-    from .making import Host, details_of, ended_of
+    from .ended_run import ended_of
+    from .making import Host, details_of
     from .missing import missing_of
     from .observed_run import ObservedRun
     from .program_files import OpenProgram, OpenProgramFile, RunNow, open_programs
@@ -35,7 +36,8 @@ else:
                 "CallDetails Entry ErrorDetails FetchDetails ForgottenRun LogDetails RecordingRef RunDetails as_json "
                 "run_id"
             ),
-            "making": "Host details_of ended_of",
+            "ended_run": "ended_of",
+            "making": "Host details_of",
             "missing": "missing_of",
             "observed_run": "ObservedRun",
             "program_files": "OpenProgram OpenProgramFile RunNow open_programs",

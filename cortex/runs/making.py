@@ -8,14 +8,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import PydanticSerializationError, to_json
 
-from cortex.contracts import reply_code
 from cortex.text import whole
-from sandbox import Metrics
 
 from .details import (
     MAX_LINE_BYTES,
@@ -28,15 +26,16 @@ from .details import (
     body_of,
     run_id,
 )
+from .ended_run import before_ms, clock_of, waited_ms
 from .observed_run import plain
 
 if TYPE_CHECKING:
-    from cortex.contracts import ExecutionCutShort, ExecutionEnded
     from cortex.redaction import Redactor
     from cortex.settings import RunsSettings
-    from sandbox import ExecutionError, FetchNote, LogEntry
+    from sandbox import ExecutionError, FetchNote
 
     from .details import Outcome
+    from .ended_run import EndedRun
     from .observed_run import ObservedRun, SeenCall
 
 MAX_LENT = 50
@@ -44,8 +43,6 @@ MAX_NAME = 200
 MAX_URL = 500
 MAX_PURPOSE = 500
 MAX_ARGUMENT_BYTES = 1_024
-# Entries of the console: from the beginning and from the end of the run.
-LOG_HEAD = LOG_TAIL = 100
 _LINE = re.compile(r"at line (\d{1,7}),")
 _CUT = "… (cut)"
 
@@ -58,56 +55,6 @@ class Host:
     started: int | None
 
 
-@dataclass(slots=True, eq=False)
-class EndedRun:
-    """What is handed over when a run has ended. It holds neither the result nor what was displayed: those may be
-    megabytes, and wait for nobody."""
-
-    run: ObservedRun
-    ended: float
-    """By `time.perf_counter`."""
-    ok: bool
-    reply_code: str
-    reply: str
-    level: float
-    cost: float
-    metrics: Metrics = field(default_factory=Metrics)
-    error: ExecutionError | None = None
-    first_logs: Sequence[LogEntry] = ()
-    last_logs: Sequence[LogEntry] = ()
-    logs: int = 0
-    deterministic: bool = False
-    result_bytes: int | None = None
-    displayed: int = 0
-
-
-def ended_of(event: ExecutionEnded, run: ObservedRun, now: float) -> EndedRun:
-    """On the hot path: takes references, and copies at most 200 of them."""
-    outcome = event.outcome
-    logs = outcome.logs
-    return EndedRun(
-        run,
-        now,
-        outcome.ok,
-        reply_code(outcome),
-        event.reply,
-        event.level,
-        event.cost,
-        outcome.metrics,
-        outcome.error,
-        logs[:LOG_HEAD],
-        logs[max(LOG_HEAD, len(logs) - LOG_TAIL) :],
-        len(logs),
-        outcome.deterministic,
-        outcome.result_bytes,
-        len(outcome.displayed),
-    )
-
-
-def cut_short_of(event: ExecutionCutShort, run: ObservedRun, now: float) -> EndedRun:
-    return EndedRun(run, now, ok=False, reply_code=event.why, reply="", level=event.level, cost=event.cost)
-
-
 def details_of(
     ended: EndedRun,
     settings: RunsSettings,
@@ -118,82 +65,112 @@ def details_of(
     cached_from: str | None = None,
 ) -> RunDetails:
     """The details. For a thread: it searches texts for secrets."""
-    run, metrics = ended.run, ended.metrics
+    facts = {
+        **_asked(ended.run, redactor, host),
+        **_ended(ended),
+        **_measured(ended),
+        **_reached(ended.run, settings, redactor),
+        "keep": "texts" if settings.keep == "texts" else "facts",
+        "cached_from": cached_from,
+        "recording": recording,
+    }
+    if settings.keep == "texts":
+        facts |= _texts(ended, settings, redactor)
+    return RunDetails(**facts)
+
+
+def _asked(run: ObservedRun, redactor: Redactor, host: Host) -> dict[str, Any]:
+    """What was to be run, who asked for it, and where."""
     payload, trace = run.intent.payload, run.intent.trace
     turn, call = ("", 0) if trace is None else (trace.turn, trace.call)
-    has_texts = settings.keep == "texts"
     lent = [one.name[:MAX_NAME] for one in run.lent]
-    tool_calls = [one for one in run.seen if one.kind == "tool"]
-    # What came before the code was sent: the offsets of the log are from there.
-    waited_ms = _waited_ms(ended)
-    before_ms = _before_ms(run)
-    facts: dict[str, Any] = {
+    return {
         "id": run_id(turn, call),
         "turn": turn[:MAX_NAME],
         "call": call,
         "at": run.at,
-        "ended_at": run.at + (ended.ended - run.began),
-        "keep": "texts" if has_texts else "facts",
-        "outcome": _outcome(ended),
-        "reply_code": ended.reply_code,
-        "error_type": None if ended.error is None else str(ended.error.type),
         "purpose": whole(payload.purpose[:MAX_PURPOSE]),
         "tier": str(payload.tier),
         "code_hash": run.code_hash,
         "timeout_ms": payload.timeout,
         "max_memory_mb": payload.max_memory_mb,
-        "cost": ended.cost,
         "level_before": run.level_before,
-        "level": ended.level,
         "origin": _short(run.asked_by.origin, redactor),
         "conversation": None if run.conversation is None else _short(run.conversation, redactor),
         "model_call_id": None if run.asked_by.call_id is None else _short(run.asked_by.call_id, redactor),
         "trace_id": None if run.asked_by.trace_id is None else whole(run.asked_by.trace_id[:64]),
         "host_pid": host.pid,
         "host_started": host.started,
+        "tools_lent": tuple(lent[:MAX_LENT]),
+        "tools_lent_count": len(lent),
+        "seed": run.seed,
+    }
+
+
+def _ended(ended: EndedRun) -> dict[str, Any]:
+    run = ended.run
+    return {
+        "ended_at": run.at + (ended.ended - run.began),
+        "outcome": _outcome(ended),
+        "reply_code": ended.reply_code,
+        "error_type": None if ended.error is None else str(ended.error.type),
+        "cost": ended.cost,
+        "level": ended.level,
+        "deterministic": ended.deterministic,
+        "clock_ms": clock_of(ended),
+        "result_bytes": ended.result_bytes,
+        "displayed": ended.displayed,
+        "reply_bytes": len(ended.reply.encode(errors="replace")),
+    }
+
+
+def _measured(ended: EndedRun) -> dict[str, Any]:
+    run, metrics = ended.run, ended.metrics
+    tool_calls = sum(one.kind == "tool" for one in run.seen)
+    return {
         "startup_ms": round(metrics.startup_ms, 3),
-        "before_ms": round(before_ms, 3),
-        "queue_ms": round(max(0.0, waited_ms - metrics.startup_ms), 3),
+        "before_ms": round(before_ms(run), 3),
+        "queue_ms": round(max(0.0, waited_ms(ended) - metrics.startup_ms), 3),
         "execution_ms": round(metrics.execution_ms, 3),
         "total_ms": round(metrics.total_ms, 3),
         "cpu_ms": round(metrics.cpu_ms, 3),
         "peak_memory_mb": round(metrics.peak_memory_mb, 1),
         "discovery_ms": round(run.discovery_ms, 3),
         "wall": metrics.level,
-        "tools_lent": tuple(lent[:MAX_LENT]),
-        "tools_lent_count": len(lent),
         "cached": metrics.cached,
-        "cached_from": cached_from,
-        "deterministic": ended.deterministic,
-        "clock_ms": clock_of(ended),
-        "seed": run.seed,
-        "tool_calls": max(metrics.tool_calls, len(tool_calls)),
+        "tool_calls": max(metrics.tool_calls, tool_calls),
         "fetches": metrics.fetches,
         "fetched_bytes": metrics.fetched_bytes,
         "failed_calls": metrics.failed_calls,
-        "result_bytes": ended.result_bytes,
-        "displayed": ended.displayed,
+    }
+
+
+def _reached(run: ObservedRun, settings: RunsSettings, redactor: Redactor) -> dict[str, Any]:
+    """The calls and requests, up to the limit, and how many more there were."""
+    keeps_arguments = settings.keep == "texts" and settings.keep_arguments
+    return {
         "calls": tuple(
-            _call(one, run, redactor if has_texts and settings.keep_arguments else None)
-            for one in run.seen[: settings.max_calls]
+            _call(one, run, redactor if keeps_arguments else None) for one in run.seen[: settings.max_calls]
         ),
         "calls_left_out": max(0, len(run.seen) - settings.max_calls) + run.unseen,
         "requests": tuple(_fetch(note, run, redactor) for note in run.fetched[: settings.max_calls]),
         "requests_left_out": max(0, len(run.fetched) - settings.max_calls) + run.fetches_unseen,
-        "reply_bytes": len(ended.reply.encode(errors="replace")),
-        "recording": recording,
     }
-    if has_texts:
-        logs, head, left_out = _logs(ended, settings.max_text_bytes // 2, before_ms + waited_ms, redactor)
-        facts |= {
-            "expected_output": None if payload.expected_output is None else whole(payload.expected_output),
-            "reply": cut_text(ended.reply, settings.max_text_bytes),
-            "logs": logs,
-            "logs_head": head,
-            "logs_left_out": left_out,
-            "error": None if ended.error is None else _error(ended.error, settings.max_text_bytes // 8, redactor),
-        }
-    return RunDetails(**facts)
+
+
+def _texts(ended: EndedRun, settings: RunsSettings, redactor: Redactor) -> dict[str, Any]:
+    payload = ended.run.intent.payload
+    # What came before the code was sent: the offsets of the log are from there.
+    sent_ms = before_ms(ended.run) + waited_ms(ended)
+    logs, head, left_out = _logs(ended, settings.max_text_bytes // 2, sent_ms, redactor)
+    return {
+        "expected_output": None if payload.expected_output is None else whole(payload.expected_output),
+        "reply": cut_text(ended.reply, settings.max_text_bytes),
+        "logs": logs,
+        "logs_head": head,
+        "logs_left_out": left_out,
+        "error": None if ended.error is None else _error(ended.error, settings.max_text_bytes // 8, redactor),
+    }
 
 
 def fitting(details: RunDetails) -> tuple[RunDetails, bytes, str]:
@@ -228,20 +205,6 @@ def cut_text(text: str, max_bytes: int) -> str:
     if len(data) <= max_bytes:
         return data.decode()
     return data[: max(0, max_bytes - len(_CUT.encode()))].decode(errors="ignore") + _CUT
-
-
-def clock_of(ended: EndedRun) -> float:
-    """What the clock said when the code began, in milliseconds: after the run had waited for its place and process."""
-    return round(ended.run.at * 1000 + _before_ms(ended.run) + _waited_ms(ended), 3)
-
-
-def _before_ms(run: ObservedRun) -> float:
-    return 0.0 if run.handed_over is None else (run.handed_over - run.began) * 1000
-
-
-def _waited_ms(ended: EndedRun) -> float:
-    """How long the sandbox had the code before it was sent to a process."""
-    return max(0.0, ended.metrics.total_ms - ended.metrics.execution_ms)
 
 
 def _outcome(ended: EndedRun) -> Outcome:

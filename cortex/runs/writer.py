@@ -21,7 +21,8 @@ from cortex.redaction import Redactor
 from sandbox import LockBusy, identity_of
 
 from .details import RecordingRef, run_id, sealed
-from .making import EndedRun, Host, clock_of, cut_short_of, details_of, ended_of, fitting
+from .ended_run import EndedRun, clock_of, cut_short_of, ended_of
+from .making import Host, details_of, fitting
 from .observed_run import ObservedRun
 from .recording import MAX_RECORDING_BYTES, is_needed, packed, recording_of
 
