@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from cortex.audit import Audit, AuditError, code_hash
+from cortex.home import Home
 from cortex.runs import (
     EVERY_RUN,
     ForgottenRun,
@@ -143,11 +144,12 @@ class RunsView:
 
 
 class HomeRuns:
-    """Reads the runs of a home. Creates nothing. Raises OSError and AuditError."""
+    """Reads the runs of a home. Creates nothing. Raises OSError, AuditError, and HomeError for an unsafe home."""
 
     def __init__(self, settings: Settings) -> None:
         self.reader = RunReader(settings.home / "runs")
-        self._open = settings.home / "state" / "open"
+        # Refuses a home that is a file, or that other users could have written.
+        self._open = Home(settings.home).state_to_read / "open"
         self.audit = Audit(settings.home / "audit", settings.audit)
 
     @classmethod

@@ -298,3 +298,18 @@ def test_a_replay_that_lacks_answers_says_so_with_the_room_of_a_recording(count,
     recording = RunRecording(run="r", code_hash="0" * 64, at=NOON, seed=1, left_out=count)
     [told] = missing_of(details(), recording)
     assert told.startswith(f"{words} the recording, which takes 256 KiB at most")
+
+
+@pytest.mark.parametrize("words", [("runs",), ("runs", "open"), ("replay", "1a2b")])
+def test_a_home_that_is_a_file_or_that_others_can_write_to_is_refused(tmp_path, capsys, words):
+    file = tmp_path / "file"
+    file.write_text("no home")
+    open_to_all = tmp_path / "open"
+    open_to_all.mkdir()
+    open_to_all.chmod(0o777)
+    for home, told in ((file, "it is a file and not a folder"), (open_to_all, "others may write there")):
+        assert run_command([*words, "--home", str(home)]) == 2
+        out, error = capsys.readouterr()
+        assert out == ""
+        assert error.startswith(f"cortex {words[0]}: ")
+        assert told in error
