@@ -539,4 +539,4 @@ def test_each_script_of_the_corpus_becomes_a_habit_of_its_own():
     assert all(len({names[code_hash] for code_hash in habit.code_hashes}) == 1 for habit in habits)
     # Some reach for another address or member, use another regular expression, or return the last item in place of all:
     # that is another script. Pure ones that only look so are found when they are run side by side, which is not done here.
-    assert len(habits) >= 0.8 * len(scripts())
+    assert len(habits) >= 0.84 * len(scripts())
